@@ -1,0 +1,1 @@
+"""When things happen: the only place that waits or starts threads."""

@@ -1,0 +1,1 @@
+"""What other services answer: Cloudflare, Slack, SQLite, the lock file."""

@@ -1,0 +1,94 @@
+"""Errors that say what is wrong, where, and what to do next. Never a secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlqwatch.model import SampleReason
+
+EXIT_BAD = 1  # the answer is bad
+EXIT_USAGE = 2  # usage or configuration
+EXIT_UNKNOWN = 3  # could not find out
+
+
+class DlqwatchError(Exception):
+    """An error for people: one line of what and where, one line of what to do."""
+
+    exit_code = EXIT_UNKNOWN
+
+    def __init__(self, what: str, do: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.do = do
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  {self.do}" if self.do else self.what
+
+
+class ConfigError(DlqwatchError):
+    """The configuration, environment or a secret file can't be used. Exit 2."""
+
+    exit_code = EXIT_USAGE
+
+
+class StoreError(DlqwatchError):
+    """The database can't be read or written now."""
+
+
+class StoreRefused(StoreError):
+    """The database can't be used at all (a newer schema, a wrong path). Exit 2."""
+
+    exit_code = EXIT_USAGE
+
+
+class LockHeld(DlqwatchError):
+    """Another `run` holds this database. Exit 2."""
+
+    exit_code = EXIT_USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class CloudflareAnswer:
+    """What Cloudflare said, kept for people. `message` is Cloudflare's own words, shortened."""
+
+    status: int | None = None
+    code: int | None = None
+    message: str = ""
+    ray: str = ""  # cf-ray: what Cloudflare's support asks for
+
+
+class CloudflareError(DlqwatchError):
+    """A call to Cloudflare's API gave no usable answer.
+
+    `retry_at` (ms since 1970) is set for a 429: no call before it.
+    """
+
+    def __init__(
+        self,
+        reason: SampleReason,
+        what: str,
+        do: str = "",
+        *,
+        answer: CloudflareAnswer | None = None,
+        retry_at: int | None = None,
+    ) -> None:
+        super().__init__(what, do)
+        self.reason = reason
+        self.answer = answer if answer is not None else CloudflareAnswer()
+        self.retry_at = retry_at
+
+
+class QueueNotListed(CloudflareError):
+    """A fully read list doesn't have this queue. `nearest`: names much like it."""
+
+    def __init__(self, name: str, nearest: tuple[str, ...], listed: int) -> None:
+        like = ", ".join(f'"{n}"' for n in nearest)
+        super().__init__(
+            SampleReason.QUEUE_NOT_LISTED,
+            f'the account has no queue named "{name}" ({listed} queues listed)'
+            + (f"; nearest: {like}" if like else ""),
+            "Correct the name in [[queues]], or create the queue: "
+            f"npx wrangler queues create {name}",
+        )
+        self.name = name
+        self.nearest = nearest

@@ -1,0 +1,1 @@
+"""Facts into sentences. The only place that holds words for people outside errors."""
