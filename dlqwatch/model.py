@@ -278,3 +278,20 @@ class Payload:
 
     text: str
     blocks: tuple[dict[str, object], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """All that the words of one Slack message are made from, when it is sent."""
+
+    reason: Reason
+    subject: str  # a queue's name, or "dlqwatch"
+    incident: int | None  # the `#N` people see
+    facts: Facts
+    created_at: int  # when it was decided
+    sent_at: int  # now: far from created_at, the message says that it is late
+    kind: DestinationKind
+    in_thread: bool = False  # a reply under the incident's card
+    repeat: bool = False  # an earlier copy may have arrived
+    mentions: tuple[str, ...] = ()  # whom to mention; empty: nobody
+    dashboard_url: str = ""
