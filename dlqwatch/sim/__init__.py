@@ -1,1 +1,1 @@
-"""A scripted Cloudflare and Slack on loopback, shared by the demo, tests and benchmarks."""
+"""A scripted Cloudflare and a scripted Slack on loopback."""
