@@ -26,7 +26,7 @@ _HEX = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"Bearer [!-~]+")
 
 
-class Refusal(Exception):  # noqa: N818
+class Refusal(Exception):
     """An error answer: status, `errors[]` and headers."""
 
     def __init__(
