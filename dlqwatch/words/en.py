@@ -1,13 +1,11 @@
-"""Every sentence that people read in Slack, in the log's start line and in a status, in English.
+"""What people read in Slack about a dead-letter queue, in English, and the way to all sentences.
 
 Sentences are made from facts and an `Ink`, which knows how a place shows names, weight, commands
-and moments. Nothing here knows of blocks or of escaping: that is words/slack.py.
+and moments. Nothing here knows of blocks or of escaping: that is words/slack.py. Sentences about
+dlqwatch itself are in en_itself.py, the short phrases of a status in en_status.py.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from dlqwatch.model import (
     MINUTE,
@@ -18,6 +16,8 @@ from dlqwatch.model import (
     StartedFacts,
     Telling,
 )
+from dlqwatch.words.commands import CHECK, HISTORY, STATUS, history_of
+from dlqwatch.words.en_itself import start_line, started, started_notes, trial_line, trial_note
 from dlqwatch.words.facts import (
     deadline,
     ended_at,
@@ -27,43 +27,24 @@ from dlqwatch.words.facts import (
     peak_of,
     retention_of,
 )
-from dlqwatch.words.units import duration, letters, listed, moment, size, tidy
+from dlqwatch.words.ink import Ink
+from dlqwatch.words.units import duration, letters, size
+
+__all__ = [
+    "DASHBOARD",
+    "LAST_RESORT",
+    "RUNBOOK",
+    "context",
+    "fields",
+    "first_line",
+    "late",
+    "notes",
+    "start_line",
+    "trial_line",
+    "trial_note",
+]
 
 LATE_MS = MINUTE  # a message sent this long after its decision says so
-
-CHECK = "dlqwatch check"
-HISTORY = "dlqwatch history"
-STATUS = "dlqwatch status"
-TRIAL = "dlqwatch test-alert"
-
-
-@dataclass(frozen=True, slots=True)
-class Ink:
-    """How one place shows the parts of a sentence."""
-
-    name: Callable[[str], str]  # text from outside
-    strong: Callable[[str], str]
-    code: Callable[[str], str]  # a command
-    when: Callable[[int], str]  # a moment, ms since 1970
-
-
-def _same(text: str) -> str:
-    return text
-
-
-PLAIN = Ink(name=tidy, strong=_same, code=_same, when=moment)
-"""For logs and terminals: no markup, moments in UTC."""
-
-
-def history_of(incident: int) -> str:
-    """The command that shows what became of one incident."""
-    return f"{HISTORY} --incident {incident}"
-
-
-def commands(incident: int) -> tuple[str, ...]:
-    """Every command that a Slack text can name, for a test that runs each of them."""
-    return (CHECK, STATUS, HISTORY, history_of(incident), TRIAL)
-
 
 # ---- dead letters: the first line
 
@@ -73,7 +54,7 @@ def first_line(telling: Telling, ink: Ink) -> str:
     facts = telling.facts
     name = ink.name(telling.subject)
     if isinstance(facts, StartedFacts):
-        line = _started(telling.reason, facts, ink)
+        line = started(telling.reason, facts, ink)
     elif telling.reason is Reason.LOST or (is_over(telling) and is_loss(facts)):
         line = f"❌ {ink.strong('Lost:')} {_lost(telling, facts, name, ink)}"
     elif is_over(telling):
@@ -190,43 +171,6 @@ def _lost(telling: Telling, facts: DepthFacts, name: str, ink: Ink) -> str:
     return f"{line}; {facts.depth:,} left, {_urgency(facts, telling.sent_at, ink)}"
 
 
-# ---- dlqwatch itself
-
-
-def _started(reason: Reason, facts: StartedFacts, ink: Ink) -> str:
-    if reason is Reason.UNCLEAN_END:
-        mark, did = "🟠", f"{ink.strong('runs again')} after a crash or a kill"
-    else:
-        mark, did = "🟢", ink.strong("started")
-    return f"{mark} dlqwatch {ink.name(facts.version)} {did}: {_watched(facts, ink)}"
-
-
-def _watched(facts: StartedFacts, ink: Ink) -> str:
-    if not facts.queues:
-        return "no queue is watched"
-    names = listed([ink.name(queue) for queue in facts.queues], 3)
-    are = "is" if len(facts.queues) == 1 else "are"
-    return f"{names} {are} watched from now on, read every {duration(facts.poll_ms)}"
-
-
-def start_line(facts: StartedFacts) -> str:
-    """The log's start line: who runs, what is watched, and what is not kept."""
-    where = f" on {tidy(facts.host)}" if facts.host else ""
-    first = f"dlqwatch {tidy(facts.version)} started{where}: {_watched(facts, PLAIN)}"
-    return "; ".join([first, *_not_kept(facts, PLAIN)])
-
-
-def _not_kept(facts: StartedFacts, ink: Ink) -> list[str]:
-    said = []
-    if facts.not_kept:
-        names = listed([ink.name(name) for name in facts.not_kept], 5)
-        said.append(f"QG-009 is not kept for {names}: the first dead letter is not told at once")
-    if facts.not_acted_on:
-        keys = listed([ink.name(key) for key in facts.not_acted_on], 10)
-        said.append(f"set, but this version does not act on it yet: {keys}")
-    return said
-
-
 # ---- what stands below the first line
 
 
@@ -242,15 +186,7 @@ def notes(telling: Telling, ink: Ink) -> list[str]:
     facts = telling.facts
     said = [late(telling, ink)]
     if isinstance(facts, StartedFacts):
-        if telling.reason is Reason.UNCLEAN_END:
-            said.append("What landed meanwhile is told after the first reading.")
-        elif facts.database_new:
-            said.append("Its database is new: nothing from before is known.")
-        if facts.version_before:
-            said.append(f"The version before was {ink.name(facts.version_before)}.")
-        if facts.host:
-            said.append(f"It runs on {ink.name(facts.host)}.")
-        said += [f"{line[0].upper()}{line[1:]}." for line in _not_kept(facts, ink)]
+        said += started_notes(telling.reason, facts, ink)
     elif is_over(telling):
         if telling.reason is Reason.FIRST_AND_RESOLVED:
             said.append("This is the first message about it: none got through while it lasted.")
@@ -327,16 +263,3 @@ def context(telling: Telling, ink: Ink) -> list[str]:
 DASHBOARD = "Open the queues in Cloudflare"
 RUNBOOK = "Runbook"
 LAST_RESORT = f"🟠 dlqwatch has news but could not put it into words: run {STATUS}"
-
-
-def trial_line(destination: str, ink: Ink) -> str:
-    """The first line of a test message."""
-    name = ink.name(destination)
-    return (
-        f"🧪 {ink.strong('Test from dlqwatch:')} nothing is wrong, alerts reach this place ({name})"
-    )
-
-
-def trial_note(sent_at: int, ink: Ink) -> str:
-    """What stands below it."""
-    return f"Sent by {ink.code(TRIAL)}, {ink.when(sent_at)}"

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from dlqwatch.model import DepthFacts, Payload, Reason, Telling
 from dlqwatch.words import en
 from dlqwatch.words.facts import is_over
+from dlqwatch.words.ink import Ink
 from dlqwatch.words.units import has_moment, moment, tidy
 
 TEXT_LIMIT = 3_000  # Slack splits a text of about 4,000 into several messages
@@ -40,14 +41,14 @@ def render(telling: Telling) -> Payload:
     """The whole message: a reply is compact, anything else is full."""
     blocks = [_section(_first_section(telling))]
     if not telling.in_thread:
-        fields = en.fields(telling, _BLOCK)
+        fields = en.fields(telling, BLOCK)
         if fields:
             texts = (_fit([f"*{title}*", value], FIELD_LIMIT) for title, value in fields)
             blocks.append({"type": "section", "fields": [_mrkdwn(text) for text in texts]})
         links = _links(telling)
         if links:
             blocks.append(_section(_fit([links], SECTION_LIMIT)))
-    small = _fit([" · ".join(en.context(telling, _BLOCK))], CONTEXT_LIMIT)
+    small = _fit([" · ".join(en.context(telling, BLOCK))], CONTEXT_LIMIT)
     blocks.append({"type": "context", "elements": [_mrkdwn(small)]})
     return Payload(text=_push(telling), blocks=tuple(blocks))
 
@@ -75,10 +76,10 @@ def render_plain(telling: Telling) -> Payload:
         return Payload(
             text=_fit(
                 [
-                    en.first_line(telling, _TEXT),
-                    en.late(telling, _TEXT),
+                    en.first_line(telling, TEXT),
+                    en.late(telling, TEXT),
                     _mentions(telling.mentions),
-                    " · ".join(en.context(telling, _TEXT)),
+                    " · ".join(en.context(telling, TEXT)),
                     _links(telling),
                 ],
                 TEXT_LIMIT,
@@ -90,8 +91,8 @@ def render_plain(telling: Telling) -> Payload:
 
 def render_test(destination: str, sent_at: int) -> Payload:
     """The marked message of `dlqwatch test-alert`. `destination` is "slack" or "slack.fallback"."""
-    block = _section(f"{en.trial_line(destination, _BLOCK)}\n{en.trial_note(sent_at, _BLOCK)}")
-    return Payload(text=en.trial_line(destination, _TEXT), blocks=(block,))
+    block = _section(f"{en.trial_line(destination, BLOCK)}\n{en.trial_note(sent_at, BLOCK)}")
+    return Payload(text=en.trial_line(destination, TEXT), blocks=(block,))
 
 
 def receipt(key: str, incident: int | None) -> dict[str, object]:
@@ -120,14 +121,14 @@ def receipt_key(metadata: object) -> str | None:
 def _first_section(telling: Telling) -> str:
     mentions = _mentions(telling.mentions)
     room = SECTION_LIMIT - len(mentions) - 1
-    above = _fit([en.first_line(telling, _BLOCK), *en.notes(telling, _BLOCK)], room)
+    above = _fit([en.first_line(telling, BLOCK), *en.notes(telling, BLOCK)], room)
     return f"{above}\n{mentions}" if mentions else above
 
 
 def _push(telling: Telling) -> str:
     lines = [
-        en.first_line(telling, _TEXT),
-        en.late(telling, _TEXT),
+        en.first_line(telling, TEXT),
+        en.late(telling, TEXT),
         _mentions(telling.mentions),
     ]
     return _fit(lines, TEXT_LIMIT)
@@ -196,13 +197,13 @@ def _date(ms: int) -> str:
     return f"<!date^{ms // 1000}^{{date_short_pretty}} {{time}}|{moment(ms)}>"
 
 
-_TEXT = en.Ink(
+TEXT = Ink(
     name=lambda text: _escape(tidy(text)),
     strong=lambda text: text,
     code=lambda text: text,
     when=_date,
 )
-_BLOCK = en.Ink(
+BLOCK = Ink(
     name=lambda text: _code(_escape(tidy(text).replace("`", "'"))),
     strong=lambda text: f"*{text}*",
     code=_code,

@@ -1,0 +1,71 @@
+"""What dlqwatch says about itself, in English: starts, the log's start line, test messages."""
+
+from __future__ import annotations
+
+from dlqwatch.model import Reason, StartedFacts
+from dlqwatch.words.commands import TRIAL
+from dlqwatch.words.ink import PLAIN, Ink
+from dlqwatch.words.units import duration, listed, tidy
+
+
+def started(reason: Reason, facts: StartedFacts, ink: Ink) -> str:
+    """The first line of a start, and of a start after an end that was not clean."""
+    if reason is Reason.UNCLEAN_END:
+        mark, did = "🟠", f"{ink.strong('runs again')} after a crash or a kill"
+    else:
+        mark, did = "🟢", ink.strong("started")
+    return f"{mark} dlqwatch {ink.name(facts.version)} {did}: {_watched(facts, ink)}"
+
+
+def _watched(facts: StartedFacts, ink: Ink) -> str:
+    if not facts.queues:
+        return "no queue is watched"
+    names = listed([ink.name(queue) for queue in facts.queues], 3)
+    are = "is" if len(facts.queues) == 1 else "are"
+    return f"{names} {are} watched from now on, read every {duration(facts.poll_ms)}"
+
+
+def start_line(facts: StartedFacts) -> str:
+    """The log's start line: who runs, what is watched, and what is not kept."""
+    where = f" on {tidy(facts.host)}" if facts.host else ""
+    first = f"dlqwatch {tidy(facts.version)} started{where}: {_watched(facts, PLAIN)}"
+    return "; ".join([first, *_not_kept(facts, PLAIN)])
+
+
+def _not_kept(facts: StartedFacts, ink: Ink) -> list[str]:
+    said = []
+    if facts.not_kept:
+        names = listed([ink.name(name) for name in facts.not_kept], 5)
+        said.append(f"QG-009 is not kept for {names}: the first dead letter is not told at once")
+    if facts.not_acted_on:
+        keys = listed([ink.name(key) for key in facts.not_acted_on], 10)
+        said.append(f"set, but this version does not act on it yet: {keys}")
+    return said
+
+
+def started_notes(reason: Reason, facts: StartedFacts, ink: Ink) -> list[str]:
+    """The sentences below the first line of a start."""
+    said = []
+    if reason is Reason.UNCLEAN_END:
+        said.append("What landed meanwhile is told after the first reading.")
+    elif facts.database_new:
+        said.append("Its database is new: nothing from before is known.")
+    if facts.version_before:
+        said.append(f"The version before was {ink.name(facts.version_before)}.")
+    if facts.host:
+        said.append(f"It runs on {ink.name(facts.host)}.")
+    said += [f"{line[0].upper()}{line[1:]}." for line in _not_kept(facts, ink)]
+    return said
+
+
+def trial_line(destination: str, ink: Ink) -> str:
+    """The first line of a test message."""
+    name = ink.name(destination)
+    return (
+        f"🧪 {ink.strong('Test from dlqwatch:')} nothing is wrong, alerts reach this place ({name})"
+    )
+
+
+def trial_note(sent_at: int, ink: Ink) -> str:
+    """What stands below it."""
+    return f"Sent by {ink.code(TRIAL)}, {ink.when(sent_at)}"

@@ -1,0 +1,148 @@
+"""Facts and messages that the tests of the words share, and a judge of Slack's limits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from dlqwatch.model import (
+    DAY,
+    HOUR,
+    MINUTE,
+    DepthFacts,
+    DestinationKind,
+    Payload,
+    Reason,
+    Resolution,
+    Severity,
+    StartedFacts,
+    Telling,
+)
+from dlqwatch.words import slack as words
+
+NOW = 1_795_985_880_000  # 2026-11-29 20:58 UTC
+QUEUE = "nemo12-events-dlq"
+TEAM = "<!subteam^S0123456789>"
+
+FIRING = DepthFacts(
+    at=NOW,
+    depth=3,
+    bytes=4_213,
+    oldest_at=NOW - 2 * HOUR - 5 * MINUTE,
+    retention_ms=4 * DAY,
+    threshold=1,
+    peak_depth=3,
+    opened_at=NOW - 2 * HOUR,
+    severity=Severity.WARNING,
+    runbook_url="https://wiki.example/dlq?a=1&b=2",
+)
+CRITICAL = replace(FIRING, severity=Severity.CRITICAL)
+OVER = replace(
+    FIRING,
+    depth=0,
+    bytes=0,
+    oldest_at=None,
+    peak_depth=5,
+    resolved_at=NOW - 40 * MINUTE,
+    resolution=Resolution.UNKNOWN,
+)
+STARTED = StartedFacts(version="0.1.0", queues=(QUEUE,), poll_ms=30_000, host="watch-1")
+FIRST = Telling(
+    reason=Reason.FIRST,
+    subject=QUEUE,
+    incident=12,
+    facts=FIRING,
+    created_at=NOW,
+    sent_at=NOW,
+    kind=DestinationKind.BOT,
+    dashboard_url="https://dash.cloudflare.com/0123/workers/queues",
+)
+
+
+DUE = "handle before 2026-12-03 18:53 UTC (in 3 d 21 h)"
+HELD = f"in {QUEUE}, oldest 2 h 5 min old: {DUE}"
+
+
+def tell(reason: Reason, facts: DepthFacts | StartedFacts, **more: object) -> Telling:
+    """A message about these facts, sent at once unless `more` says otherwise."""
+    return replace(FIRST, reason=reason, facts=facts, **more)  # type: ignore[arg-type]
+
+
+def as_shown(text: str) -> str:
+    """A text as a reader without Slack's dates sees it: fallbacks for dates, entities undone."""
+    text = re.sub(r"<!date\^-?\d+\^[^|>]*\|([^>]*)>", r"\1", text)
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def push(telling: Telling) -> list[str]:
+    """The lines of a push notification."""
+    return as_shown(words.render(telling).text).split("\n")
+
+
+def mrkdwn(payload: Payload) -> list[str]:
+    """Every text in the blocks, as it goes to Slack."""
+    found: list[str] = []
+
+    def walk(part: object) -> None:
+        if isinstance(part, dict):
+            if part.get("type") == "mrkdwn":
+                found.append(part["text"])
+            for value in part.values():
+                walk(value)
+        elif isinstance(part, (list, tuple)):
+            for value in part:
+                walk(value)
+
+    walk(payload.blocks)
+    return found
+
+
+def all_text(payload: Payload) -> str:
+    """Everything a person can see of a message."""
+    return as_shown("\n".join([payload.text, *mrkdwn(payload)]))
+
+
+# ---- Slack's limits (docs.slack.dev, reference/block-kit), whatever the facts
+
+
+def texts_of(payload: Payload) -> list[dict[str, object]]:
+    """Every text object of the blocks."""
+    found: list[dict[str, object]] = []
+    for block in payload.blocks or ():
+        parts = [block.get("text"), block.get("fields"), block.get("elements")]
+        for part in parts:
+            items = part if isinstance(part, list) else [part]
+            found += [item for item in items if isinstance(item, dict)]
+    return found
+
+
+def judge(payload: Payload) -> None:
+    """Fail for what Slack would refuse, split, or show broken."""
+    assert 1 <= len(payload.text) <= 3_000
+    assert not broken_markup(payload.text), payload.text
+    assert payload.blocks is None or 1 <= len(payload.blocks) <= 50
+    for block in payload.blocks or ():
+        assert block["type"] in ("section", "context")
+        fields, elements = block.get("fields"), block.get("elements")
+        if isinstance(fields, list):
+            assert 1 <= len(fields) <= 10
+            assert all(1 <= len(field["text"]) <= 2_000 for field in fields)
+        if block["type"] == "context":
+            assert isinstance(elements, list)
+            assert 1 <= len(elements) <= 10
+    for part in texts_of(payload):
+        text = part["text"]
+        assert isinstance(text, str)
+        assert part["type"] == "mrkdwn"
+        assert 1 <= len(text) <= 3_000
+        assert not broken_markup(text), text
+        text.encode()
+
+
+def broken_markup(text: str) -> str:
+    """What is left of `<`, `>` and `&` when whole tokens and entities are taken away."""
+    text = re.sub(r"<!date\^\d+\^\{date_short_pretty\} \{time\}\|[^<>|^&]+>", "", text)
+    text = re.sub(r"<(!subteam\^S[A-Z0-9]+|@[UW][A-Z0-9]+|!here|!channel|!everyone)>", "", text)
+    text = re.sub(r"<https?://[^<>|]+\|[^<>|&]+>", "", text)
+    text = re.sub(r"&(amp|lt|gt);", "", text)
+    return "".join(re.findall("[<>&]", text))
