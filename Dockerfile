@@ -26,7 +26,8 @@ LABEL org.opencontainers.image.title="dlqwatch" \
 
 # The base brings its standard library without bytecode, and this user can't write any: without
 # the compileall each start, and each health check, would compile what it imports.
-RUN useradd --no-log-init --uid 10001 --user-group --home-dir /data --create-home dlqwatch \
+RUN useradd --no-log-init --uid 10001 --user-group --home-dir /data --no-create-home dlqwatch \
+ && install -d -o 10001 -g 10001 -m 0750 /data \
  && lib="$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" \
  && rm -rf "$lib/ensurepip" "$lib"/site-packages/pip* /usr/local/bin/pip* /usr/share/python-wheels \
  && python -m compileall -q -o 2 --invalidation-mode unchecked-hash \
