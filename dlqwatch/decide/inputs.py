@@ -1,0 +1,125 @@
+"""Everything that can happen to the world: the closed set that `advance` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlqwatch.decide.outcomes import Answer
+from dlqwatch.model import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The process began. `database_id` is random and names a new database."""
+
+    database_id: str
+    host: str = ""
+    journal_behind: bool = False  # the last process ended with rows that were never written
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A poll ended, well or badly."""
+
+    queue: str
+    sample: Sample
+
+
+@dataclass(frozen=True, slots=True)
+class TimePassed:
+    """A tick at which Cloudflare could not be asked."""
+
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFound:
+    """The account's list has the queue."""
+
+    queue: str
+    cloudflare_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMissing:
+    """A fully read list doesn't have the queue."""
+
+    queue: str
+    nearest: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The queue's own settings were read."""
+
+    queue: str
+    retention_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimited:
+    """Cloudflare asked for no call before `until` (ms)."""
+
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClockStepped:
+    """The wall clock went back by `by_ms` (> 0) against the monotonic one."""
+
+    by_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A notice is about to be posted. Committed before the POST."""
+
+    notice: int
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A POST of a notice ended."""
+
+    notice: int
+    destination: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Slack's history was searched for a notice that may have been posted.
+
+    DELIVERED: it is there. TARGET_GONE: it isn't. NEEDS_PERSON: we may not look.
+    """
+
+    notice: int
+    destination: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """An edit of a card to `rev` ended."""
+
+    incident: int
+    destination: str
+    rev: int
+    answer: Answer
+
+
+Input = (
+    Started
+    | Reading
+    | TimePassed
+    | QueueFound
+    | QueueMissing
+    | Audited
+    | RateLimited
+    | ClockStepped
+    | Posting
+    | Answered
+    | Looked
+    | Edited
+)

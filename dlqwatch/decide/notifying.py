@@ -1,0 +1,127 @@
+"""Whether to tell, and why: the first line of the table that fits, at most one notice a tick.
+
+What was told last changes only when a destination confirms it, with the facts of that notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dlqwatch.decide.judging import marks, time_left
+from dlqwatch.model import HOUR, DepthFacts, QueueRules, Reason, Severity
+from dlqwatch.rows import Incident
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """An incident and the notices already made of it, at one moment.
+
+    `waiting` holds the facts of its notice that is made and not posted yet: it can still take
+    newer ones. `unsettled`: a notice of it was posted and its answer isn't known.
+    """
+
+    incident: Incident
+    facts: DepthFacts
+    rules: QueueRules
+    now: int
+    waiting: DepthFacts | None = None
+    unsettled: bool = False
+
+    @property
+    def over(self) -> bool:
+        return self.incident.resolved_at is not None
+
+    @property
+    def told(self) -> bool:
+        return self.incident.first_told_at is not None
+
+    def since_told(self) -> int:
+        told_at = self.incident.told_at
+        return 0 if told_at is None else self.now - told_at
+
+
+def _resolved(s: Situation) -> bool:
+    return s.over and (s.told or s.unsettled)
+
+
+def _over(s: Situation) -> bool:
+    return s.over
+
+
+def _must_wait(s: Situation) -> bool:
+    return s.unsettled
+
+
+def _first(s: Situation) -> bool:
+    return not s.told and s.waiting is None
+
+
+def _expiry_near(s: Situation) -> bool:
+    known = s.incident.told_mark_ms
+    if s.waiting is not None and s.waiting.mark_ms is not None:
+        known = s.waiting.mark_ms
+    mark = s.facts.mark_ms
+    return mark is not None and (known is None or mark < known)
+
+
+def _severity_raised(s: Situation) -> bool:
+    known = s.waiting.severity if s.waiting is not None else s.incident.told_severity
+    return known is not None and s.incident.severity.rank > known.rank
+
+
+def _grown(s: Situation) -> bool:
+    low = s.incident.low
+    if low is None or s.facts.depth <= low:
+        return False
+    # what is not posted yet takes the news at once: the interval is for people's peace
+    return s.waiting is not None or s.since_told() >= s.rules.group_ms - s.rules.poll_ms // 2
+
+
+def _repeat(s: Situation) -> bool:
+    critical = s.incident.severity is Severity.CRITICAL
+    interval = s.rules.repeat_critical_ms if critical else s.rules.repeat_ms
+    return s.told and s.waiting is None and s.since_told() >= interval - s.rules.poll_ms // 2
+
+
+TABLE: tuple[tuple[Reason | None, Callable[[Situation], bool]], ...] = (
+    (Reason.RESOLVED, _resolved),
+    (Reason.FIRST_AND_RESOLVED, _over),
+    (None, _must_wait),  # its facts are frozen: what is newer waits until it is settled
+    (Reason.FIRST, _first),
+    (Reason.EXPIRY_NEAR, _expiry_near),
+    (Reason.SEVERITY_RAISED, _severity_raised),
+    (Reason.GROWN, _grown),
+    (Reason.REPEAT, _repeat),
+)
+
+
+def why_tell(situation: Situation) -> Reason | None:
+    """The reason to tell people something now, or None."""
+    return next((reason for reason, fits in TABLE if fits(situation)), None)
+
+
+def stronger(one: Reason, other: Reason) -> Reason:
+    """Of two reasons that share a notice, the one people must hear."""
+    return min(one, other, key=lambda reason: reason.rank)
+
+
+def mentions(reason: Reason, facts: DepthFacts) -> bool:
+    """On becoming critical, on marks of six hours or less and on a loss; on nothing else."""
+    if reason is Reason.LOST:
+        return True
+    if reason is Reason.EXPIRY_NEAR:
+        return facts.mark_ms is not None and facts.mark_ms <= 6 * HOUR
+    critical = facts.severity is Severity.CRITICAL
+    return critical and reason in (Reason.FIRST, Reason.SEVERITY_RAISED)
+
+
+def rearmed_mark(
+    told_mark_ms: int | None, facts: DepthFacts, rules: QueueRules, now: int
+) -> int | None:
+    """Marks are told anew once the time left is above the widest of them."""
+    left = time_left(facts.oldest_at, facts.retention_ms, now)
+    if told_mark_ms is None or left is None or facts.retention_ms is None:
+        return told_mark_ms
+    widest = max(marks(rules, facts.retention_ms), default=0)
+    return None if left > widest else told_mark_ms

@@ -1,0 +1,146 @@
+"""A start: the journal's memory meets today's configuration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dlqwatch.decide import depth
+from dlqwatch.decide.delivering import lost
+from dlqwatch.decide.inputs import Started
+from dlqwatch.decide.sending import LATEST_MS
+from dlqwatch.decide.telling import make_notice
+from dlqwatch.decide.world import Draft, pending_notices
+from dlqwatch.model import (
+    HOUR,
+    DepthFacts,
+    DestinationKind,
+    DestinationState,
+    NoticeStatus,
+    QueueRules,
+    Reason,
+    Rule,
+    Severity,
+    StartedFacts,
+    State,
+)
+from dlqwatch.rows import (
+    Alert,
+    Card,
+    Delivery,
+    DestinationRow,
+    Incident,
+    Meta,
+    Notice,
+    Queue,
+)
+
+
+def started(draft: Draft, event: Started) -> None:
+    """Reconcile queues, destinations and what was on its way; say once what is watched now."""
+    if draft.get(Meta, "id") is None:
+        draft.put(Meta("id", event.database_id))
+        draft.put(Meta("born_at", str(draft.now)))
+    _queues(draft)
+    _destinations(draft)
+    _under_way(draft)
+    if event.journal_behind:
+        _tell_again(draft)
+    _say_started(draft, event)
+
+
+def _queues(draft: Draft) -> None:
+    known = {q.name: q for q in draft.all(Queue)}
+    for rules in draft.plan.queues.values():
+        if rules.name not in known:
+            draft.put(Queue(draft.next_id(Queue), rules.name, draft.now))
+        if draft.get(Alert, Rule.DEPTH, rules.name) is None:
+            draft.put(Alert(Rule.DEPTH, rules.name, State.UNKNOWN, draft.now))
+    for alert in list(draft.all(Alert)):
+        if alert.rule is Rule.DEPTH and alert.subject not in draft.plan.queues:
+            depth.unwatch(draft, alert, QueueRules(alert.subject))
+
+
+def _destinations(draft: Draft) -> None:
+    for destination in draft.plan.destinations:
+        row = draft.get(DestinationRow, destination.name)
+        if row is None or row.fingerprint != destination.fingerprint:
+            draft.put(
+                DestinationRow(
+                    destination.name, destination.fingerprint, DestinationState.OK, draft.now
+                )
+            )
+            if row is not None:  # another channel: what was there can't be edited or looked up
+                _moved(draft, destination.name)
+        else:  # a person may have put it right: try at once
+            draft.put(replace(row, free_at=min(row.free_at, draft.now + HOUR), failures=0))
+    names = {d.name for d in draft.plan.destinations}
+    for row in list(draft.all(DestinationRow)):
+        if row.name not in names:
+            draft.delete(row)
+
+
+def _moved(draft: Draft, name: str) -> None:
+    for card in list(draft.all(Card)):
+        if card.destination == name:
+            draft.put(replace(card, gone=True))
+    for delivery in list(draft.all(Delivery)):
+        if delivery.destination == name and delivery.posting_since is not None:
+            lost_answers = delivery.lost_answers + 1
+            draft.put(
+                replace(delivery, posting_since=None, lost_answers=lost_answers, next_at=draft.now)
+            )
+
+
+def _under_way(draft: Draft) -> None:
+    """What was being posted when the last process ended may be in Slack."""
+    names = {d.name for d in draft.plan.destinations}
+    for delivery in list(draft.all(Delivery)):
+        notice = draft.get(Notice, delivery.notice)
+        if notice is None:
+            continue
+        if delivery.destination not in names:
+            draft.delete(delivery)
+            first = draft.plan.destinations[0].name
+            if draft.get(Delivery, notice.id, first) is None:
+                draft.put(Delivery(notice.id, first, next_at=draft.now))
+            continue
+        sane = replace(delivery, next_at=min(delivery.next_at, draft.now + LATEST_MS))
+        if delivery.posting_since is not None:
+            sane = replace(sane, posting_since=min(delivery.posting_since, draft.now))
+            webhook = draft.plan.destination(delivery.destination).kind is DestinationKind.WEBHOOK
+            if webhook or delivery.blind:
+                lost(draft, notice, sane)
+                continue
+        draft.put(sane)
+
+
+def _tell_again(draft: Draft) -> None:
+    """The journal was behind: what people were told of open incidents is not certain."""
+    for incident in list(draft.all(Incident)):
+        facts = incident.facts
+        if incident.resolved_at is not None or pending_notices(draft, incident.id):
+            continue
+        if isinstance(facts, DepthFacts):
+            make_notice(draft, Reason.RESTARTED, facts, incident.severity, incident.id)
+
+
+def _say_started(draft: Draft, event: Started) -> None:
+    before = draft.get(Meta, "version")
+    plan = draft.plan
+    if before is not None and before.value == plan.version:
+        return
+    draft.put(Meta("version", plan.version))
+    for notice in list(draft.all(Notice)):
+        if notice.reason is Reason.STARTED and notice.status is NoticeStatus.PENDING:
+            draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
+    facts = StartedFacts(
+        version=plan.version,
+        queues=tuple(plan.queues),
+        poll_ms=min((q.poll_ms for q in plan.queues.values()), default=0),
+        host=event.host,
+        database_new=before is None,
+        version_before=before.value if before is not None else "",
+        not_kept=tuple(q.name for q in plan.queues.values() if not q.keeps_qg009),
+        not_acted_on=plan.not_acted_on,
+    )
+    make_notice(draft, Reason.STARTED, facts, Severity.WARNING, None)

@@ -1,0 +1,45 @@
+"""The wall clock went back: what was planned and what is measured goes back with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dlqwatch.decide.world import Draft
+from dlqwatch.rows import Alert, Card, Delivery, DestinationRow, Incident
+
+
+def stepped_back(draft: Draft, by_ms: int) -> None:
+    """Shift due times and the starts of intervals by a backward step (`by_ms` > 0).
+
+    A forward step needs nothing: what became due is due, once.
+    """
+
+    def moved(at: int) -> int:
+        return max(0, at - by_ms)
+
+    def moved_if(at: int | None) -> int | None:
+        return None if at is None else moved(at)
+
+    for delivery in list(draft.all(Delivery)):
+        draft.put(
+            replace(
+                delivery,
+                next_at=moved(delivery.next_at),
+                posting_since=moved_if(delivery.posting_since),
+            )
+        )
+    for row in list(draft.all(DestinationRow)):
+        draft.put(replace(row, free_at=moved(row.free_at)))
+    for card in list(draft.all(Card)):
+        draft.put(replace(card, next_at=moved(card.next_at)))
+    for alert in list(draft.all(Alert)):
+        draft.put(replace(alert, since=moved(alert.since), clear_since=moved_if(alert.clear_since)))
+    for incident in list(draft.all(Incident)):
+        if incident.resolved_at is None:
+            draft.put(
+                replace(
+                    incident,
+                    told_at=moved_if(incident.told_at),
+                    first_told_at=moved_if(incident.first_told_at),
+                )
+            )

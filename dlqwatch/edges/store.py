@@ -1,0 +1,231 @@
+"""SQLite as the journal of what memory holds.
+
+Rollback journal, not WAL: a deleted file is noticed at the next write, a reader needs no shared
+memory, and the WAL-reset bug of Debian's libsqlite3 can't bite. Nothing but sqlite3 may open
+the database file: an open and close by anyone else in this process drops SQLite's locks.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dlqwatch.edges.store_codec import decode, encode
+from dlqwatch.edges.store_schema import MIGRATIONS, VERSION
+from dlqwatch.errors import StoreError, StoreRefused
+from dlqwatch.rows import (
+    TABLES,
+    Alert,
+    Card,
+    Change,
+    Delete,
+    Delivery,
+    DestinationRow,
+    Hour,
+    Incident,
+    Meta,
+    Notice,
+    Prune,
+    Queue,
+    Row,
+    Span,
+    Transition,
+)
+
+R = TypeVar("R", bound=Row)
+
+BUSY_MS = 500
+
+_LIVE_INCIDENTS = """(resolved_at IS NULL
+    OR id IN (SELECT incident FROM notices WHERE status = 'pending')
+    OR id IN (SELECT c.incident FROM cards c JOIN incidents i ON i.id = c.incident
+              WHERE c.shown_rev < i.rev AND NOT c.frozen AND NOT c.gone))"""
+
+# What a decision may still need: everything else stays in the file.
+_LIVE: dict[type[Row], str] = {
+    Meta: "1",
+    Queue: "1",
+    Span: "id IN (SELECT max(id) FROM spans GROUP BY queue)",
+    Hour: "(queue, hour) IN (SELECT queue, max(hour) FROM hours GROUP BY queue)",
+    Incident: _LIVE_INCIDENTS,
+    Alert: "1",
+    Transition: "0",
+    Notice: "status = 'pending'",
+    Delivery: "notice IN (SELECT id FROM notices WHERE status = 'pending')",
+    Card: f"incident IN (SELECT id FROM incidents WHERE {_LIVE_INCIDENTS})",
+    DestinationRow: "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the journal holds for a start: the live rows and the last id of each table."""
+
+    rows: tuple[Row, ...]
+    last_ids: dict[type[Row], int]
+
+
+class Store:
+    """The daemon's one connection. Not thread-safe: the engine's lock guards it."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the database and bring its tables up to date.
+
+        Raises StoreRefused where it can't be used at all, StoreError where it may work later.
+        """
+        self.path = path
+        check_place(path)
+        try:
+            self._db = connect(path)
+            self._migrate()
+        except sqlite3.Error as error:
+            raise explain(error, path) from error
+
+    def load(self) -> Remembered:
+        """Everything a decision may still need."""
+        try:
+            rows: list[Row] = []
+            last_ids: dict[type[Row], int] = {}
+            for table in TABLES:
+                rows += select(self._db, table, _LIVE[table])
+                if table.KEY == ("id",):
+                    newest = self._db.execute(f"SELECT max(id) FROM {table.TABLE}").fetchone()
+                    last_ids[table] = newest[0] or 0
+            return Remembered(tuple(rows), last_ids)
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+
+    def write(self, changes: Iterable[Change], *, wait_ms: int = BUSY_MS) -> None:
+        """Write all or nothing. Raises StoreError; the same changes may be written again."""
+        try:
+            self._db.execute(f"PRAGMA busy_timeout = {wait_ms}")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                for change in changes:
+                    self._write_one(change)
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _write_one(self, change: Change) -> None:
+        if isinstance(change, Prune):
+            self._db.execute(
+                "DELETE FROM spans WHERE queue = ? AND last_at < ?", (change.queue, change.before)
+            )
+        elif isinstance(change, Delete):
+            table = change.table
+            where = " AND ".join(f"{name} = ?" for name in table.KEY)
+            self._db.execute(f"DELETE FROM {table.TABLE} WHERE {where}", change.key)
+        else:
+            self._db.execute(_upsert(type(change)), encode(change))
+
+    def _migrate(self) -> None:
+        db = self._db
+        have = int(db.execute("PRAGMA user_version").fetchone()[0])
+        if have > VERSION:
+            db.close()
+            raise StoreRefused(
+                f"{self.path} was written by a newer dlqwatch (schema {have}, this one knows "
+                f"{VERSION})",
+                "Run the newer version again, or point [database] path at another file.",
+            )
+        for number in range(have, VERSION):
+            db.execute("BEGIN IMMEDIATE")  # never executescript(): it commits half of a failure
+            try:
+                for statement in MIGRATIONS[number]:
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {number + 1}")
+                db.execute("COMMIT")
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection with our settings. Raises sqlite3.Error."""
+    db = sqlite3.connect(path, isolation_level=None, timeout=5.0, check_same_thread=False)
+    try:
+        for pragma in ("journal_mode = DELETE", "synchronous = FULL", "foreign_keys = ON"):
+            db.execute(f"PRAGMA {pragma}").fetchall()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def select(db: sqlite3.Connection, table: type[R], where: str, *values: Any) -> list[R]:
+    """Rows of a table, decoded."""
+    columns = ", ".join(table.columns())
+    found = db.execute(f"SELECT {columns} FROM {table.TABLE} WHERE {where}", values)
+    return [decode(table, tuple(row)) for row in found]
+
+
+def _upsert(table: type[Row]) -> str:
+    columns = table.columns()
+    others = [name for name in columns if name not in table.KEY]
+    updates = ", ".join(f"{name} = excluded.{name}" for name in others)
+    # DO UPDATE, never REPLACE: that would delete another open incident without a word
+    return (
+        f"INSERT INTO {table.TABLE} ({', '.join(columns)}) "
+        f"VALUES ({', '.join('?' * len(columns))}) "
+        f"ON CONFLICT ({', '.join(table.KEY)}) DO UPDATE SET {updates}"
+    )
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place where no database can live. SQLite itself only says "unable to open"."""
+    folder = path.parent
+    me = f"dlqwatch runs as uid {os.geteuid()}"
+    if path.is_dir():
+        raise StoreRefused(
+            f"[database] path {path} is a directory", f"Name a file in it: {path / 'dlqwatch.db'}"
+        )
+    if not folder.is_dir():
+        raise StoreRefused(
+            f"the directory {folder} for the database doesn't exist",
+            "Create it, mount a volume there, or set [database] path (DLQWATCH_DATABASE__PATH).",
+        )
+    for place, needs in ((folder, os.W_OK | os.X_OK), (path, os.R_OK | os.W_OK)):
+        if place.exists() and not os.access(place, needs):
+            raise StoreRefused(
+                f"{place} can't be written: it belongs to {_owner(place)}, and {me}",
+                f"Give it to that user: chown -R {os.geteuid()} {folder}",
+            )
+
+
+def _owner(path: Path) -> str:
+    uid = path.stat().st_uid
+    try:
+        return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
+    except KeyError:
+        return f"uid {uid}"
+
+
+def explain(error: sqlite3.Error, path: Path) -> StoreError:
+    """SQLite's error in plain words with a next step."""
+    name = getattr(error, "sqlite_errorname", None) or type(error).__name__
+    for prefix, words, do in (
+        ("SQLITE_BUSY", "is locked by another process", "End whatever else writes to it."),
+        ("SQLITE_FULL", "can't grow: the disk is full", "Free some space on its volume."),
+        ("SQLITE_READONLY_DBMOVED", "was moved or deleted", "Put it back, or restart."),
+        ("SQLITE_READONLY", "is read-only", "Mount its volume writable for this user."),
+        ("SQLITE_IOERR", "can't be read or written", "Look at the volume and the kernel's log."),
+        ("SQLITE_CORRUPT", "is damaged", "Restore a backup, or move it aside."),
+        ("SQLITE_NOTADB", "is not a database", "Move it aside, or correct [database] path."),
+        ("SQLITE_CANTOPEN", "can't be opened", "Check that its directory exists and is writable."),
+    ):
+        if name.startswith(prefix):
+            return StoreError(f"{path} {words} ({name})", do)
+    return StoreError(f"{path}: {name}: {error}", "This may be a fault of dlqwatch: report it.")

@@ -1,0 +1,168 @@
+"""The one place where state changes.
+
+The engine owns the lock, the moment (`now`), the world and the journal's connection. Memory is
+the truth; the journal follows. Where it can't, the rows wait here and are written when it can.
+Under the lock: no HTTP, no Slack, no rendering.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
+
+from dlqwatch.decide.advancing import advance, cloudflare_retry_at
+from dlqwatch.decide.inputs import ClockStepped, Input, Posting
+from dlqwatch.decide.sending import Job, Post, next_due, next_job
+from dlqwatch.decide.world import Plan, World, in_order
+from dlqwatch.errors import StoreError
+from dlqwatch.model import Clock
+from dlqwatch.rows import Change, Delete, Prune, Queue, Row, Transition
+
+log = logging.getLogger("dlqwatch.engine")
+
+R = TypeVar("R", bound=Row)
+
+STEP_MS = 2_000  # wall and monotonic clocks that part by more than this: the clock was set
+
+
+class Journal(Protocol):
+    """What the engine needs of the store."""
+
+    def write(self, changes: Iterable[Change], *, wait_ms: int = ...) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Engine:
+    """Feeds every input through `advance` and applies its rows to memory and journal alike."""
+
+    def __init__(
+        self,
+        world: World,
+        journal: Journal,
+        clock: Clock,
+        *,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._world = world
+        self._journal = journal
+        self._clock = clock
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._unwritten: dict[tuple[object, ...], Change] = {}
+        self._failing_since: int | None = None
+        self._last = (clock.now(), clock.monotonic())
+
+    @property
+    def plan(self) -> Plan:
+        return self._world.plan
+
+    def submit(self, event: Input) -> tuple[Change, ...]:
+        """One input, one transaction. `now` is read inside the lock."""
+        with self._lock:
+            changes = self._advance(event)
+        self._wake()
+        return changes
+
+    def begin(self, destination: str) -> Job | None:
+        """What this destination should be sent now. That a POST begins is committed first."""
+        with self._lock:
+            now = self._now()
+            job = next_job(self._world, destination, now)
+            if isinstance(job, Post):
+                self._apply(advance(self._world, Posting(job.notice.id, destination), now))
+            return job
+
+    def due_in_ms(self, destination: str) -> int | None:
+        """How long until the destination has something to do; None: nothing waits."""
+        with self._lock:
+            due = next_due(self._world, destination)
+            return None if due is None else max(0, due - self._now())
+
+    def cloudflare_wait_ms(self) -> int:
+        """How long Cloudflare asked us to wait; 0: it may be called."""
+        with self._lock:
+            now = self._now()
+            return max(0, cloudflare_retry_at(self._world, now) - now)
+
+    def queue(self, name: str) -> Queue:
+        """What is remembered of a watched queue."""
+        with self._lock:
+            return next(q for q in self._world.all(Queue) if q.name == name)
+
+    def rows(self, table: type[R]) -> list[R]:
+        """The live rows of a table, for reading only."""
+        with self._lock:
+            return list(self._world.all(table))
+
+    @property
+    def behind(self) -> bool:
+        """Do rows wait in memory because the journal can't be written?"""
+        return bool(self._unwritten)
+
+    def close(self) -> None:
+        """Write what still waits, if possible, and close the journal."""
+        with self._lock:
+            if self._unwritten:
+                self._write(())
+            self._journal.close()
+
+    def _advance(self, event: Input) -> tuple[Change, ...]:
+        changes = advance(self._world, event, self._now())
+        self._apply(changes)
+        return changes
+
+    def _now(self) -> int:
+        """The moment of this input. A clock that went back is noticed before it is used."""
+        wall, mono = self._clock.now(), self._clock.monotonic()
+        last_wall, last_mono = self._last
+        self._last = (wall, mono)
+        step = (wall - last_wall) - round((mono - last_mono) * 1000)
+        if step < -STEP_MS:
+            log.warning("the clock went back by %.1f s: planned times go back with it", -step / 1e3)
+            self._apply(advance(self._world, ClockStepped(-step), wall))
+        return wall
+
+    def _apply(self, changes: tuple[Change, ...]) -> None:
+        self._world.apply(changes)
+        for change in changes:
+            if isinstance(change, Transition):
+                log.info(
+                    "%s %s: %s -> %s (%s)",
+                    change.rule,
+                    change.subject,
+                    change.old,
+                    change.new,
+                    change.because,
+                )
+        if changes or self._unwritten:
+            self._write(changes)
+
+    def _write(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            key = _key(change)
+            self._unwritten.pop(key, None)  # the newest of a row goes last, in its order
+            self._unwritten[key] = change
+        try:
+            # a failing journal is only probed: nobody may wait for it
+            wait = {} if self._failing_since is None else {"wait_ms": 0}
+            self._journal.write(in_order(self._unwritten.values()), **wait)
+        except StoreError as error:
+            if self._failing_since is None:
+                self._failing_since = self._clock.now()
+                log.error("history isn't being written: %s", error)
+            return
+        if self._failing_since is not None:
+            log.warning("history is written again: %d rows that waited", len(self._unwritten))
+            self._failing_since = None
+        self._unwritten.clear()
+
+
+def _key(change: Change) -> tuple[object, ...]:
+    if isinstance(change, Prune):
+        return (Prune, change.queue)
+    if isinstance(change, Delete):
+        return (change.table, change.key)
+    return (type(change), change.identity)
