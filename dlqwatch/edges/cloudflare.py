@@ -82,12 +82,12 @@ class Cloudflare:
         Raises QueueNotListed (with the nearest names) only after the list was read whole.
         """
         # whether ?name= filters is not documented: it may shorten the way, it never decides
-        found, _ = self._page({"page": "1", "per_page": str(PER_PAGE), "name": name})
+        found, _ = self._page(name, {"page": "1", "per_page": str(PER_PAGE), "name": name})
         if name in found:
             return found[name]
         seen: dict[str, str] = {}
         for page in range(1, MOST_PAGES + 1):
-            found, info = self._page({"page": str(page), "per_page": str(PER_PAGE)})
+            found, info = self._page(name, {"page": str(page), "per_page": str(PER_PAGE)})
             if name in found:
                 return found[name]
             new = found.keys() - seen.keys()
@@ -107,25 +107,27 @@ class Cloudflare:
             "Asked again at the next poll; until then nothing is said about the queue.",
         )
 
-    def _page(self, params: Mapping[str, str]) -> tuple[dict[str, str], Mapping[str, object]]:
+    def _page(
+        self, wanted: str, params: Mapping[str, str]
+    ) -> tuple[dict[str, str], Mapping[str, object]]:
         """Ids by name on one page, and its `result_info`."""
         doing = "listing the queues"
         envelope = self._get(f"{self._account}/queues", doing, params)
         result, info = envelope.get("result"), envelope.get("result_info")
         found: dict[str, str] = {}
-        for queue in result if isinstance(result, list) else (None,):
-            fields = queue if isinstance(queue, dict) else {}
+        entries = result if isinstance(result, list) else [None]
+        for entry in entries:
+            fields = entry if isinstance(entry, dict) else {}
             name, queue_id = fields.get("queue_name"), fields.get("queue_id")
-            if not (
-                isinstance(name, str) and isinstance(queue_id, str) and _ID.fullmatch(queue_id)
-            ):
-                # an entry that can't be read may be the one that is looked for
-                raise CloudflareError(
-                    SampleReason.NONSENSE,
-                    f"{doing}: the answer isn't a list of queues with a name and an id",
-                    "Asked again at the next poll; until then nothing is said about the queue.",
-                )
-            found[name] = queue_id
+            if isinstance(name, str) and isinstance(queue_id, str) and _ID.fullmatch(queue_id):
+                found[name] = queue_id
+        if len(found) < len(entries) and wanted not in found:
+            # an entry that can't be read may be the one that is looked for
+            raise CloudflareError(
+                SampleReason.NONSENSE,
+                f"{doing}: the answer isn't a list of queues, each with a name and an id",
+                "Asked again at the next poll; until then nothing is said about the queue.",
+            )
         return found, info if isinstance(info, dict) else {}
 
     def metrics(self, queue_id: str) -> Sample:

@@ -45,7 +45,7 @@ class HttpAnswer:
     body: bytes
 
 
-class HttpFailure(Exception):  # noqa: N818 - an answer that didn't come is no error of ours
+class HttpFailure(Exception):
     """No whole answer. `detail` is for people; it holds no header and no address."""
 
     def __init__(self, kind: Literal["unreachable", "timeout", "too_large"], detail: str) -> None:
