@@ -14,7 +14,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Literal
@@ -28,6 +28,8 @@ from dlqwatch.errors import ConfigError
 
 SIZE_CAP = 1 << 20  # bytes; a page of 100 queues is about a tenth of it
 WRITE_BYTES = 16 << 10
+
+Addresses = Callable[[str, int], list[str]]
 
 _WHILE = {
     httpx.ConnectTimeout: "while connecting",
@@ -100,8 +102,9 @@ class _Stream(httpcore.NetworkStream):
 class _Backend(httpcore.SyncBackend):
     """Connects by the deadline, however many addresses a name has."""
 
-    def __init__(self, deadline: _Deadline) -> None:
+    def __init__(self, deadline: _Deadline, addresses: Addresses) -> None:
         self._deadline = deadline
+        self._addresses = addresses
 
     def connect_tcp(
         self,
@@ -112,10 +115,9 @@ class _Backend(httpcore.SyncBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = self._addresses(host, port)
         except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError(f"the host's name can't be looked up: {error}") from None
-        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
         failure: Exception = httpcore.ConnectError("the host's name has no address")
         for tried, address in enumerate(addresses):
             # an equal share of what is left: a dead first address must not starve the next
@@ -128,6 +130,12 @@ class _Backend(httpcore.SyncBackend):
             else:
                 return _Stream(stream, self._deadline)
         raise failure
+
+
+def look_up(host: str, port: int) -> list[str]:
+    """The addresses of a host, in the system's order. Raises OSError or UnicodeError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
 def shared_ssl_context() -> ssl.SSLContext:
@@ -147,7 +155,8 @@ def shared_ssl_context() -> ssl.SSLContext:
 class Http:
     """One client for life, safe to share between threads. `close()` it.
 
-    `trust_env`: obey HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. Raises ConfigError where
+    `trust_env`: obey HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. `addresses`: how a host's
+    name is looked up. Raises ConfigError where
     those, or SSL_CERT_FILE, can't be used.
     """
 
@@ -157,6 +166,7 @@ class Http:
         ssl_context: ssl.SSLContext | None = None,
         trust_env: bool = True,
         size_cap: int = SIZE_CAP,
+        addresses: Addresses = look_up,
     ) -> None:
         self.ssl_context = ssl_context if ssl_context is not None else shared_ssl_context()
         self._size_cap = size_cap
@@ -180,7 +190,7 @@ class Http:
         self._client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         for transport in (self._client._transport, *self._client._mounts.values()):
             if isinstance(transport, httpx.HTTPTransport):  # None is for what goes past a proxy
-                transport._pool._network_backend = _Backend(self._deadline)
+                transport._pool._network_backend = _Backend(self._deadline, addresses)
 
     def request(
         self,
@@ -196,6 +206,8 @@ class Http:
 
         Redirects are answers. No text of httpx's is passed on where it may quote a header.
         """
+        if self._client.is_closed:  # a thread that was given up may come back after the end
+            raise HttpFailure("unreachable", "dlqwatch is ending")
         self._deadline.ends = time.monotonic() + timeout_s
         try:
             with self._client.stream(
@@ -229,7 +241,7 @@ class Http:
             self._deadline.ends = math.inf
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Closes all connections; a later request is an HttpFailure."""
         self._client.close()
 
 
