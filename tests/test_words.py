@@ -296,6 +296,16 @@ def test_lengths_of_time_are_two_units_at_most_and_rounded_down() -> None:
     assert units.duration(3 * DAY + 59 * MINUTE) == "3 d"
 
 
+def test_one_dead_letter_is_one_and_none_or_more_are_letters() -> None:
+    """Right also with a thousand of them."""
+    assert [units.letters(n) for n in (0, 1, 2, 1_000)] == [
+        "0 dead letters",
+        "1 dead letter",
+        "2 dead letters",
+        "1,000 dead letters",
+    ]
+
+
 def test_sizes_and_moments_read_as_people_write_them() -> None:
     """Decimal units; a moment names its zone; what no calendar has is not invented."""
     assert [units.size(n) for n in (None, -1, 0, 999, 4_213, 999_999, 2_500_000)] == [

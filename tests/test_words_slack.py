@@ -21,6 +21,7 @@ from dlqwatch.model import (
     StartedFacts,
     Telling,
 )
+from dlqwatch.sim.blockkit import pings
 from dlqwatch.words import en
 from dlqwatch.words import slack as words
 from dlqwatch.words.commands import commands
@@ -85,6 +86,7 @@ def test_mentions_stand_on_a_line_of_their_own_where_they_ping() -> None:
     payload = words.render(tell(Reason.SEVERITY_RAISED, CRITICAL, mentions=(TEAM, "<@U1>")))
     assert mrkdwn(payload)[0].split("\n")[-1] == f"{TEAM} <@U1>"
     assert payload.text.split("\n")[-1] == f"{TEAM} <@U1>"
+    assert pings("", payload.blocks) == pings(payload.text) == ("!subteam^S0123456789", "@U1")
 
 
 def test_nobody_is_mentioned_who_was_not_named_in_a_form_that_pings() -> None:
@@ -139,6 +141,7 @@ def test_a_name_that_looks_like_a_mention_pings_nobody() -> None:
     assert "<!channel>" not in raw
     assert f"`{'&lt;!channel&gt; @here &amp; *x*'}`" in raw
     assert NASTY in as_shown(payload.text)
+    assert pings(payload.text, payload.blocks) == ()
     for part in texts_of(payload):
         assert part["verbatim"] is True
 
@@ -297,5 +300,6 @@ def test_whatever_the_facts_slack_can_show_the_message(telling: Telling) -> None
     """No facts, names or addresses break a limit, cut a token, or raise."""
     for payload in (words.render(telling), words.render_card(telling), words.render_plain(telling)):
         judge(payload)
+        assert set(pings(payload.text, payload.blocks)) <= {"!subteam^S0123456789", "@U1", "!here"}
     assert en.LAST_RESORT not in words.render_plain(telling).text
     assert "\n" not in en.first_line(telling, words.BLOCK)

@@ -18,6 +18,7 @@ from dlqwatch.model import (
     StartedFacts,
     Telling,
 )
+from dlqwatch.sim import blockkit
 from dlqwatch.words import slack as words
 
 NOW = 1_795_985_880_000  # 2026-11-29 20:58 UTC
@@ -119,22 +120,8 @@ def texts_of(payload: Payload) -> list[dict[str, object]]:
 def judge(payload: Payload) -> None:
     """Fail for what Slack would refuse, split, or show broken."""
     assert 1 <= len(payload.text) <= 3_000
-    assert not broken_markup(payload.text), payload.text
-    assert payload.blocks is None or 1 <= len(payload.blocks) <= 50
-    for block in payload.blocks or ():
-        assert block["type"] in ("section", "context")
-        fields, elements = block.get("fields"), block.get("elements")
-        if isinstance(fields, list):
-            assert 1 <= len(fields) <= 10
-            assert all(1 <= len(field["text"]) <= 2_000 for field in fields)
-        if block["type"] == "context":
-            assert isinstance(elements, list)
-            assert 1 <= len(elements) <= 10
-    for part in texts_of(payload):
-        text = part["text"]
-        assert isinstance(text, str)
-        assert part["type"] == "mrkdwn"
-        assert 1 <= len(text) <= 3_000
+    assert payload.blocks is None or blockkit.judge(list(payload.blocks)) == []
+    for text in (payload.text, *mrkdwn(payload)):
         assert not broken_markup(text), text
         text.encode()
 
