@@ -56,7 +56,9 @@ path = "./dlqwatch-sim.db"
 
 def main(argv: list[str] | None = None) -> int:
     """Run both services; 0 when told to stop."""
-    parser = argparse.ArgumentParser("python -m dlqwatch.sim", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m dlqwatch.sim", description="A scripted Cloudflare and Slack on loopback."
+    )
     parser.add_argument("--cloudflare-port", type=int, default=0, metavar="N")
     parser.add_argument("--slack-port", type=int, default=0, metavar="N")
     wanted = parser.parse_args(argv)
