@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition, RLock
@@ -14,18 +13,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from dlqwatch.model import Clock
+from dlqwatch.sim.clocks import SystemClock
 from dlqwatch.sim.faults import MAKERS, Fault
 from dlqwatch.sim.wire import CONTROL, Answer, Listener, Request
-
-
-class SystemClock:
-    """The machine's own clocks."""
-
-    def now(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def monotonic(self) -> float:
-        return time.monotonic()
 
 
 @dataclass(slots=True)
