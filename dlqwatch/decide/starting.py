@@ -9,7 +9,7 @@ from dlqwatch.decide.delivering import lost
 from dlqwatch.decide.inputs import Started
 from dlqwatch.decide.sending import LATEST_MS
 from dlqwatch.decide.telling import make_notice
-from dlqwatch.decide.world import Draft, pending_notices
+from dlqwatch.decide.world import Draft, Plan, pending_notices
 from dlqwatch.model import (
     HOUR,
     DepthFacts,
@@ -133,14 +133,19 @@ def _say_started(draft: Draft, event: Started) -> None:
     for notice in list(draft.all(Notice)):
         if notice.reason is Reason.STARTED and notice.status is NoticeStatus.PENDING:
             draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
-    facts = StartedFacts(
+    facts = started_facts(plan, event.host, before.value if before is not None else None)
+    make_notice(draft, Reason.STARTED, facts, Severity.WARNING, None)
+
+
+def started_facts(plan: Plan, host: str, version_before: str | None = None) -> StartedFacts:
+    """What is watched from now on. `version_before`: None for a new database."""
+    return StartedFacts(
         version=plan.version,
         queues=tuple(plan.queues),
         poll_ms=min((q.poll_ms for q in plan.queues.values()), default=0),
-        host=event.host,
-        database_new=before is None,
-        version_before=before.value if before is not None else "",
+        host=host,
+        database_new=version_before is None,
+        version_before=version_before or "",
         not_kept=tuple(q.name for q in plan.queues.values() if not q.keeps_qg009),
         not_acted_on=plan.not_acted_on,
     )
-    make_notice(draft, Reason.STARTED, facts, Severity.WARNING, None)

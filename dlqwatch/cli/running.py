@@ -1,0 +1,24 @@
+"""`dlqwatch run`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from dlqwatch.cli.main import add_config
+from dlqwatch.config import find_config, load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), default="info"
+    )
+
+
+def main(options: argparse.Namespace) -> int:
+    from dlqwatch.daemon.run import run
+
+    settings = load(find_config(options.config, os.environ))
+    return run(settings, log_style=options.log_format, log_level=options.log_level)

@@ -1,0 +1,132 @@
+"""One tick of one queue: ask Cloudflare, hand what it said to the engine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from dlqwatch.daemon import disposable
+from dlqwatch.decide.inputs import (
+    Audited,
+    QueueFound,
+    QueueMissing,
+    RateLimited,
+    Reading,
+    TimePassed,
+)
+from dlqwatch.decide.reading import QueueSettings, failed
+from dlqwatch.engine import Engine
+from dlqwatch.errors import CloudflareError, QueueNotListed
+from dlqwatch.model import Clock, QueueRules, Sample, SampleReason
+
+log = logging.getLogger("dlqwatch.polling")
+
+T = TypeVar("T")
+
+GRACE_S = 0.25  # beyond a request's own deadline: only a hung name resolution gets there
+
+
+class Queues(Protocol):
+    """What a poller needs of Cloudflare. Each method raises CloudflareError."""
+
+    def find_queue(self, name: str) -> str: ...
+
+    def metrics(self, queue_id: str) -> Sample: ...
+
+    def queue(self, queue_id: str) -> QueueSettings: ...
+
+
+class Poller:
+    """Polls one queue. Several run side by side; none waits for another."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        cloudflare: Queues,
+        rules: QueueRules,
+        clock: Clock,
+        timeout_s: float,
+    ) -> None:
+        self._engine = engine
+        self._cloudflare = cloudflare
+        self._rules = rules
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._trouble: SampleReason | None = None
+        self._audited: float | None = None
+
+    def tick(self) -> None:
+        """One reading, good or bad; or only time, while Cloudflare asked us to wait."""
+        name = self._rules.name
+        if self._engine.cloudflare_wait_ms() > 0:
+            self._engine.submit(TimePassed(name))
+            return
+        sample = self._sample()
+        self._note(sample)
+        self._engine.submit(Reading(name, sample))
+
+    def _sample(self) -> Sample:
+        try:
+            known = self._engine.queue(self._rules.name).cloudflare_id
+            if known is None:
+                return self._read(self._find())
+            try:
+                return self._read(known)
+            except CloudflareError as error:
+                if error.reason is not SampleReason.QUEUE_GONE:
+                    raise
+                return self._read(self._find())  # made anew under the same name?
+        except QueueNotListed as error:
+            self._engine.submit(QueueMissing(self._rules.name, error.nearest))
+            return failed(error, self._clock.now())
+        except CloudflareError as error:
+            if error.retry_at is not None:
+                self._engine.submit(RateLimited(error.retry_at))
+            return failed(error, self._clock.now())
+
+    def _read(self, queue_id: str) -> Sample:
+        self._audit_if_due(queue_id)
+        return self._bounded(lambda: self._cloudflare.metrics(queue_id))
+
+    def _find(self) -> str:
+        name = self._rules.name
+        queue_id = self._bounded(lambda: self._cloudflare.find_queue(name))
+        self._engine.submit(QueueFound(name, queue_id))
+        self._audited = None
+        return queue_id
+
+    def _audit_if_due(self, queue_id: str) -> None:
+        """Read the retention before the first reading, so that the first word has a deadline."""
+        now = self._clock.monotonic()
+        if self._audited is not None and now - self._audited < self._rules.audit_ms / 1000:
+            return
+        self._audited = now
+        try:
+            settings = self._bounded(lambda: self._cloudflare.queue(queue_id))
+        except CloudflareError as error:
+            if error.reason in (SampleReason.QUEUE_GONE, SampleReason.RATE_LIMITED):
+                raise
+            log.warning("%s: its retention could not be read: %s", self._rules.name, error.what)
+            return
+        self._engine.submit(Audited(self._rules.name, settings.retention_ms))
+
+    def _bounded(self, function: Callable[[], T]) -> T:
+        try:
+            return disposable.call(function, self._timeout_s + GRACE_S)
+        except disposable.GivenUp:
+            raise CloudflareError(
+                SampleReason.TIMEOUT,
+                f"no answer from Cloudflare within {self._timeout_s:g} s; its name may not resolve",
+                "Check DNS and the way out of this container.",
+            ) from None
+
+    def _note(self, sample: Sample) -> None:
+        """Trouble is logged when it begins, changes or ends, not at each poll."""
+        name, before, self._trouble = self._rules.name, self._trouble, sample.reason
+        if sample.reason is before:
+            return
+        if sample.reason is not None:
+            log.warning("%s: %s reading, %s: %s", name, sample.kind, sample.reason, sample.detail)
+        else:
+            log.info("%s: read again: %s", name, sample.depth)

@@ -1,0 +1,195 @@
+"""Builds the daemon from its parts, runs it, and ends it within bounds."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from dlqwatch import __version__
+from dlqwatch.config import Settings
+from dlqwatch.daemon import logs, watchdog
+from dlqwatch.daemon.courier import Courier
+from dlqwatch.daemon.polling import Poller
+from dlqwatch.decide.inputs import Started
+from dlqwatch.decide.starting import started_facts
+from dlqwatch.decide.world import Plan, World
+from dlqwatch.edges.clock import SystemClock
+from dlqwatch.edges.cloudflare import Cloudflare
+from dlqwatch.edges.http import Http
+from dlqwatch.edges.lockfile import Lock
+from dlqwatch.edges.speakers import speaker
+from dlqwatch.edges.store import Store, check_place
+from dlqwatch.engine import Engine
+from dlqwatch.model import Clock
+from dlqwatch.words.en_itself import start_line
+
+log = logging.getLogger("dlqwatch")
+
+EXIT_STALLED = 70  # EX_SOFTWARE: the restart policy brings it back
+END_S = 4.0  # of the 5 s that a stop may take
+
+
+def run(settings: Settings, *, log_style: str, log_level: str) -> int:
+    """The daemon, until SIGTERM or SIGINT (exit 0) or until it stalls (exit 70)."""
+    logs.set_up(log_style, log_level, settings.secrets)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    clock = SystemClock()
+    path = Path(settings.database.path)
+    check_place(path)
+    lock = Lock(path, now=clock.now(), monotonic=clock.monotonic())
+    daemon = Daemon(settings, clock, lock)
+    try:
+        why = daemon.run(stop)
+    finally:
+        finished = daemon.end()
+    code = 0 if why is None else EXIT_STALLED
+    log.info("dlqwatch ended")
+    if not finished:  # a thread that hangs in a call must not hold up the end
+        logging.shutdown()
+        os._exit(code)
+    return code
+
+
+class Daemon:
+    """The running parts: one poller a queue, one courier a destination, one engine."""
+
+    def __init__(self, settings: Settings, clock: Clock, lock: Lock) -> None:
+        self._clock = clock
+        self._lock = lock
+        self._stop = threading.Event()
+        plan = plan_of(settings)
+        store = Store(Path(settings.database.path))
+        remembered = store.load()
+        world = World(plan, remembered.last_ids)
+        world.load(remembered.rows)
+        self._engine = Engine(world, store, clock, wake=self._wake)
+        self._couriers: list[Courier] = []
+        behind = lock.before is not None and lock.before.behind
+        host = socket.gethostname()
+        self._engine.submit(Started(secrets.token_hex(4), host, behind))
+        log.info("%s", start_line(started_facts(plan, host)))
+        self._http = Http()
+        self._couriers = [
+            Courier(
+                self._engine,
+                destination,
+                speaker(settings, destination.name, self._http.ssl_context, clock),
+                clock,
+                dashboard_url=dashboard_url(settings.cloudflare.account_id),
+            )
+            for destination in plan.destinations
+        ]
+        self._threads = [
+            threading.Thread(target=c.run, args=(self._stop,), name="courier", daemon=True)
+            for c in self._couriers
+        ]
+        rules = tuple(plan.queues.values())
+        timeout_s = settings.cloudflare.timeout / 1000
+        cloudflare = Cloudflare(
+            base_url=settings.cloudflare.api_base_url,
+            account_id=settings.cloudflare.account_id,
+            token=settings.cloudflare.read_api_token,
+            timeout_s=timeout_s,
+            clock=clock,
+            http=self._http,
+        )
+        self._ticks = watchdog.Ticks({r.name: r.poll_ms / 1000 for r in rules}, clock.monotonic())
+        self._busy: set[str] = set()
+        # timezone given: the default asks the machine, which may have no zone database
+        self._scheduler = BackgroundScheduler(
+            timezone=UTC, executors={"default": ThreadPoolExecutor(max(1, len(rules)))}
+        )
+        for rule in rules:
+            poller = Poller(self._engine, cloudflare, rule, clock, timeout_s)
+            self._scheduler.add_job(
+                self._tick(rule.name, poller.tick),
+                "interval",
+                seconds=rule.poll_ms / 1000,
+                id=rule.name,
+                coalesce=True,
+                max_instances=1,
+                misfire_grace_time=None,
+                next_run_time=datetime.now(UTC),
+            )
+
+    def run(self, stop: threading.Event) -> str | None:
+        """Until `stop` is set: None; or why it must be started again."""
+        for thread in self._threads:
+            thread.start()
+        self._scheduler.start()
+        return watchdog.watch(stop, self._clock, self._ticks, self._scheduler_alive, self._reanchor)
+
+    def end(self) -> bool:
+        """Stop in order, within END_S. False: something still hangs in a call."""
+        deadline = self._clock.monotonic() + END_S
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+        self._stop.set()
+        self._wake()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - self._clock.monotonic()))
+        while self._busy and self._clock.monotonic() < deadline:
+            time.sleep(0.02)
+        finished = not self._busy and not any(t.is_alive() for t in self._threads)
+        self._engine.close()
+        self._lock.close(behind=self._engine.behind)
+        if finished:
+            self._http.close()
+        return finished
+
+    def _wake(self) -> None:
+        for courier in self._couriers:
+            courier.wake()
+
+    def _tick(self, queue: str, tick: Callable[[], None]) -> Callable[[], None]:
+        def run() -> None:
+            self._busy.add(queue)
+            try:
+                tick()
+                self._ticks.finished(queue, self._clock.monotonic())
+            except Exception:
+                log.exception("a tick of %s failed", queue)
+            finally:
+                self._busy.discard(queue)
+            stamp, limit_s = self._ticks.slowest()
+            self._lock.beat(stamp, limit_s, behind=self._engine.behind)
+
+        return run
+
+    def _scheduler_alive(self) -> bool:
+        thread = self._scheduler._thread  # `running` stays True when its thread has died
+        return thread is not None and thread.is_alive()
+
+    def _reanchor(self) -> None:
+        for job in self._scheduler.get_jobs():
+            job.modify(next_run_time=datetime.now(UTC))
+
+
+def plan_of(settings: Settings) -> Plan:
+    """The settings in the words of decisions."""
+    return Plan(
+        queues={rules.name: rules for rules in settings.rules()},
+        destinations=settings.destinations()[:1],
+        version=__version__,
+        not_acted_on=settings.not_acted_on(),
+        keep_samples_ms=settings.database.keep_samples,
+    )
+
+
+def dashboard_url(account_id: str) -> str:
+    """The account's queues in Cloudflare's dashboard."""
+    return f"https://dash.cloudflare.com/{account_id}/workers/queues"

@@ -1,0 +1,19 @@
+"""From the settings of a destination to the edge that speaks to it."""
+
+from __future__ import annotations
+
+import ssl
+
+from dlqwatch.config import Settings
+from dlqwatch.edges.slack import Bot, Speaker, Webhook
+from dlqwatch.model import Clock, DestinationKind
+
+
+def speaker(settings: Settings, name: str, context: ssl.SSLContext, clock: Clock) -> Speaker:
+    """The edge for "slack" or "slack.fallback". Secret files are read at each call."""
+    target = settings.slack if name == "slack" else settings.slack.fallback
+    if target is None:
+        raise ValueError(name)
+    if target.destination(name).kind is DestinationKind.WEBHOOK:
+        return Webhook(target.read_webhook_url, context, clock)
+    return Bot(target.read_bot_token, target.channel, target.api_base_url, context, clock)
