@@ -153,8 +153,8 @@ def _queue_problems(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
             own = key in queue.model_fields_set
             yield (
                 ("queues", index, key) if own else ("alerts", key),
-                f"blind_after ({show_duration(rules.blind_after_ms)}) is shorter than"
-                f" poll_interval ({show_duration(rules.poll_ms)}): all would look blind between polls",
+                f"blind_after ({show_duration(rules.blind_after_ms)}) is shorter than poll_interval"
+                f" ({show_duration(rules.poll_ms)}): between two polls dlqwatch would seem blind",
             )
 
 

@@ -146,7 +146,7 @@ def listen(value: str) -> str:
     host, _, port = text.rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not bare or (":" in bare and bare == host) or not re.fullmatch(r"[0-9]{1,5}", port):
-        raise ValueError('expected "host:port" such as "127.0.0.1:8080", or "" for off')
+        raise ValueError('expected "host:port" ("127.0.0.1:8080"), or "" for off')
     if int(port) > 65535:
         raise ValueError("a port is at most 65535")
     return text

@@ -109,7 +109,10 @@ def explain(error: ValidationError, sources: Sources) -> list[str]:
             pairs = [((*loc, *at), words) for at, words in problems]
         else:
             pairs = [(loc, _words(item, sources))]
-        found += [(sources.order(at), sources.place(at) + words) for at, words in pairs]
+        for at, words in pairs:
+            place = sources.place(at)  # a secret file's own words name it already
+            line = words if words.startswith(place) else place + words
+            found.append((sources.order(at), line))
     return [line for _, line in sorted(found, key=lambda pair: pair[0])]
 
 

@@ -130,7 +130,9 @@ def why_unreadable(path: Path, error: OSError | ValueError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM):
         return f"may not be read by uid {os.geteuid()}{_owner(path)}"
     words = {
-        errno.ENOENT: "a link to a file that isn't there" if path.is_symlink() else "no such file",
+        errno.ENOENT: "a link to a file that isn't there"
+        if os.path.islink(path)
+        else "no such file",
         errno.ENOTDIR: "no such file (a part of its path is a file, not a directory)",
         errno.EISDIR: "a directory, not a file (a mount of a file that wasn't there makes one)",
         errno.ELOOP: "a link that leads to itself",

@@ -57,10 +57,12 @@ def read_secret(path: str, check: Callable[[str], str] = str.strip) -> str:
         if like_a_path:
             raise ValueError(f"{path}: {error}") from None
         hint = " (this key takes the path of a file, not the secret itself)"
-        raise ValueError(f"{error}{hint if not Path(path).exists() else ''}") from None
+        raise ValueError(f"{error}{'' if os.path.exists(path) else hint}") from None
 
 
 def _content(place: Path) -> str:
+    if "\0" in str(place):
+        raise ValueError("not a possible path")
     try:
         found = place.stat()
         if stat.S_ISDIR(found.st_mode):

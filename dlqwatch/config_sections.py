@@ -98,7 +98,7 @@ class SlackTarget(Holder):
         if hook and bot:
             problems.append(((), "set webhook_url alone, or bot_token and channel, not both"))
         elif hook and self.channel:
-            words = "a webhook has its own channel: remove this, or use bot_token"
+            words = "a webhook has its own channel: remove it, or use bot_token"
             problems.append((("channel",), words))
         elif bot and not self.channel:
             words = 'is required beside bot_token: the channel\'s ID, such as "C0123456789"'
