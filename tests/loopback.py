@@ -80,8 +80,11 @@ def read_request(connection: socket.socket) -> bytes:
 
 
 def drip(connection: socket.socket, over: threading.Event, start: bytes, drop: bytes) -> None:
+    """For three seconds at most: a client without a deadline then fails its test, late."""
     connection.sendall(start)
-    while not over.wait(0.05):
+    for _ in range(60):
+        if over.wait(0.05):
+            return
         connection.sendall(drop)
 
 
@@ -102,7 +105,7 @@ def drips(start: bytes, drop: bytes) -> Behaviour:
 
 
 def says_nothing(connection: socket.socket, over: threading.Event) -> None:
-    over.wait()
+    over.wait(3)
 
 
 def resets(connection: socket.socket, over: threading.Event) -> None:

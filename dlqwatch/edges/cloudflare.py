@@ -173,11 +173,13 @@ class Cloudflare:
     def _read_token(self) -> str:
         try:
             token = self._token if isinstance(self._token, str) else self._token()
-        except (DlqwatchError, OSError) as error:
-            what = error.what if isinstance(error, DlqwatchError) else str(error)
-            raise CloudflareError(
-                SampleReason.BAD_TOKEN, f"the Cloudflare API token can't be read: {what}"
-            ) from None
+        except DlqwatchError as error:
+            what = f"the Cloudflare API token can't be read: {error.what}"
+            raise CloudflareError(SampleReason.BAD_TOKEN, what, error.do) from None
+        except OSError as error:
+            what = f"the Cloudflare API token can't be read: {error}"
+            do = "Check the secret's file and who may read it."
+            raise CloudflareError(SampleReason.BAD_TOKEN, what, do) from None
         if not _TOKEN.fullmatch(token):
             raise CloudflareError(SampleReason.BAD_TOKEN, _UNUSABLE, _UNUSABLE_DO)
         return token
