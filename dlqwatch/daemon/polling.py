@@ -24,6 +24,8 @@ log = logging.getLogger("dlqwatch.polling")
 
 T = TypeVar("T")
 
+AUDIT_AGAIN = 10  # a failed audit is tried again after this part of its interval
+
 GRACE_S = 0.25  # beyond a request's own deadline: only a hung name resolution gets there
 
 
@@ -54,7 +56,7 @@ class Poller:
         self._clock = clock
         self._timeout_s = timeout_s
         self._trouble: SampleReason | None = None
-        self._audited: float | None = None
+        self._audit_at = clock.monotonic()
 
     def tick(self) -> None:
         """One reading, good or bad; or only time, while Cloudflare asked us to wait."""
@@ -93,20 +95,21 @@ class Poller:
         name = self._rules.name
         queue_id = self._bounded(lambda: self._cloudflare.find_queue(name))
         self._engine.submit(QueueFound(name, queue_id))
-        self._audited = None
+        self._audit_at = self._clock.monotonic()
         return queue_id
 
     def _audit_if_due(self, queue_id: str) -> None:
         """Read the retention before the first reading, so that the first word has a deadline."""
         now = self._clock.monotonic()
-        if self._audited is not None and now - self._audited < self._rules.audit_ms / 1000:
+        if now < self._audit_at:
             return
-        self._audited = now
+        self._audit_at = now + self._rules.audit_ms / 1000
         try:
             settings = self._bounded(lambda: self._cloudflare.queue(queue_id))
         except CloudflareError as error:
             if error.reason in (SampleReason.QUEUE_GONE, SampleReason.RATE_LIMITED):
                 raise
+            self._audit_at = now + self._rules.audit_ms / 1000 / AUDIT_AGAIN
             log.warning("%s: its retention could not be read: %s", self._rules.name, error.what)
             return
         self._engine.submit(Audited(self._rules.name, settings.retention_ms))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dlqwatch.decide.world import Draft
-from dlqwatch.model import HOUR, QueueRules, Sample, SampleKind
+from dlqwatch.model import DAY, HOUR, QueueRules, Sample, SampleKind
 from dlqwatch.rows import Hour, Queue, Span
 
 
@@ -33,7 +33,7 @@ def record(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> Non
                 detail=sample.detail,
             )
         )
-    _count(draft, queue, sample, gap if gap is not None and near else rules.poll_ms)
+    _count(draft, queue, sample, last, gap if gap is not None and near else rules.poll_ms)
 
 
 def last_span(draft: Draft, queue: Queue) -> Span | None:
@@ -53,12 +53,14 @@ def _same(span: Span, sample: Sample, rules: QueueRules) -> bool:
     )
 
 
-def _count(draft: Draft, queue: Queue, sample: Sample, covered_ms: int) -> None:
+def _count(draft: Draft, queue: Queue, sample: Sample, last: Span | None, covered_ms: int) -> None:
     start = sample.at - sample.at % HOUR
     hour = draft.get(Hour, queue.id, start)
     if hour is None:
         hour = Hour(queue.id, start, 0, 0, 0, None, None, None)
-        draft.prune(queue.id, sample.at - draft.plan.keep_samples_ms)
+        # a clock that leaps ahead must not take the history with it
+        trusted = sample.at if last is None else min(sample.at, last.last_at + DAY)
+        draft.prune(queue.id, trusted - draft.plan.keep_samples_ms)
     if sample.kind is SampleKind.FAILED or sample.depth is None:
         draft.put(replace(hour, polls=hour.polls + 1, failed=hour.failed + 1))
         return

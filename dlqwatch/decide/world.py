@@ -29,6 +29,8 @@ from dlqwatch.rows import (
 
 R = TypeVar("R", bound=Row)
 
+HOURS_KEPT = 26  # of each queue in memory
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -100,11 +102,17 @@ class World:
             self.last_ids[table] = max(self.last_ids.get(table, 0), number)
             if table.TABLE == "transitions":
                 return  # written, never asked for
-        if isinstance(row, Span | Hour):  # only the newest of a queue is extended
-            newest = self._rows.setdefault(table, {})
-            for key in [k for k, r in newest.items() if cast("Span", r).queue == row.queue]:
-                del newest[key]
+        if isinstance(row, Span | Hour):
+            self._keep_newest(row)
         self._rows.setdefault(table, {})[row.identity] = row
+
+    def _keep_newest(self, row: Span | Hour) -> None:
+        """Only a queue's newest span is extended; a clock that goes back returns to an hour."""
+        rows = self._rows.get(type(row), {})
+        same = [k for k, r in rows.items() if cast("Span | Hour", r).queue == row.queue]
+        keep = 1 if isinstance(row, Span) else HOURS_KEPT
+        for key in [k for k in same if k != row.identity][: max(0, len(same) - keep + 1)]:
+            del rows[key]
 
     def _forget(self) -> None:
         notices = self._rows.get(Notice, {})

@@ -51,7 +51,7 @@ _LIVE: dict[type[Row], str] = {
     Meta: "1",
     Queue: "1",
     Span: "id IN (SELECT max(id) FROM spans GROUP BY queue)",
-    Hour: "(queue, hour) IN (SELECT queue, max(hour) FROM hours GROUP BY queue)",
+    Hour: "hour > (SELECT max(h.hour) FROM hours h WHERE h.queue = hours.queue) - 26 * 3600000",
     Incident: _LIVE_INCIDENTS,
     Alert: "1",
     Transition: "0",
