@@ -53,7 +53,7 @@ class View(Protocol):
     @property
     def plan(self) -> Plan: ...
 
-    def get(self, table: type[R], *key: object) -> R | None: ...
+    def get(self, table: type[R], *key: int | str | None) -> R | None: ...
 
     def all(self, table: type[R]) -> Iterable[R]: ...
 
@@ -70,8 +70,8 @@ class World:
     def plan(self) -> Plan:
         return self._plan
 
-    def get(self, table: type[R], *key: object) -> R | None:
-        return cast("R | None", self._rows.get(table, {}).get(key))
+    def get(self, table: type[R], *key: int | str | None) -> R | None:
+        return cast("R | None", self._rows.get(table, {}).get(cast("Key", key)))
 
     def all(self, table: type[R]) -> Iterator[R]:
         return iter(cast("list[R]", list(self._rows.get(table, {}).values())))
@@ -149,7 +149,7 @@ class Draft:
     def plan(self) -> Plan:
         return self.world.plan
 
-    def get(self, table: type[R], *key: object) -> R | None:
+    def get(self, table: type[R], *key: int | str | None) -> R | None:
         change = self._changes.get((table, key))
         if change is None:
             return self.world.get(table, *key)

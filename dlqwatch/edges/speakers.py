@@ -15,5 +15,6 @@ def speaker(settings: Settings, name: str, context: ssl.SSLContext, clock: Clock
     if target is None:
         raise ValueError(name)
     if target.destination(name).kind is DestinationKind.WEBHOOK:
-        return Webhook(target.read_webhook_url, context, clock)
-    return Bot(target.read_bot_token, target.channel, target.api_base_url, context, clock)
+        return Webhook(lambda: target.read_webhook_url() or "", context, clock)
+    token = lambda: target.read_bot_token() or ""  # noqa: E731
+    return Bot(token, target.channel, target.api_base_url, context, clock)

@@ -8,12 +8,11 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from enum import StrEnum
-from functools import cache
 from typing import Any, TypeVar, cast
 
 from dlqwatch.errors import StoreError
 from dlqwatch.model import DepthFacts, Facts, StartedFacts
-from dlqwatch.rows import Row
+from dlqwatch.rows import TABLES, Row
 
 R = TypeVar("R", bound=Row)
 Value = str | int | float | None
@@ -36,7 +35,7 @@ def decode(table: type[R], values: tuple[Any, ...]) -> R:
         return table(
             **{
                 name: convert(value)
-                for name, value, convert in zip(names, values, _decoders(table), strict=True)
+                for name, value, convert in zip(names, values, _DECODERS[table], strict=True)
             }
         )
     except (ValueError, TypeError, KeyError) as error:
@@ -56,8 +55,8 @@ def facts_from_json(text: str) -> Facts:
     """Facts from JSON. Keys that this version doesn't know are left out."""
     data = json.loads(text)
     cls = FACTS[data["kind"]]
-    known = _hints(cls)
-    return cls(**{k: _as(known[k])(v) for k, v in data.items() if k in known})
+    known = _FACT_FIELDS[data["kind"]]
+    return cls(**{k: known[k](v) for k, v in data.items() if k in known})
 
 
 def _encode(value: object) -> Value:
@@ -70,15 +69,10 @@ def _encode(value: object) -> Value:
     return cast("Value", value)
 
 
-@cache
-def _hints(cls: type[Any]) -> dict[str, Any]:
+def _fields(cls: Any) -> dict[str, Callable[[Any], Any]]:
+    """What turns each field's stored value into what the dataclass declares."""
     hints = typing.get_type_hints(cls)
-    return {f.name: hints[f.name] for f in fields(cls)}
-
-
-@cache
-def _decoders(table: type[Row]) -> tuple[Callable[[Any], Any], ...]:
-    return tuple(_as(hint) for hint in _hints(table).values())
+    return {f.name: _as(hints[f.name]) for f in fields(cls)}
 
 
 def _as(hint: Any) -> Callable[[Any], Any]:
@@ -92,3 +86,9 @@ def _as(hint: Any) -> Callable[[Any], Any]:
     if isinstance(hint, type) and (issubclass(hint, StrEnum) or hint is bool):
         return hint
     return lambda v: v
+
+
+_FACT_FIELDS = {kind: _fields(cls) for kind, cls in FACTS.items()}
+_DECODERS: dict[type[Row], tuple[Callable[[Any], Any], ...]] = {
+    table: tuple(_fields(table).values()) for table in TABLES
+}
