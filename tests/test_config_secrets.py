@@ -7,7 +7,10 @@ import traceback
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
+from dlqwatch.config import Settings
+from dlqwatch.config_sections import Cloudflare
 from dlqwatch.errors import ConfigError
 from tests.configs import ACCOUNT, BASE, CLOUDFLARE, HOOK, SLACK, TOKEN, refusal, settings
 
@@ -201,6 +204,14 @@ def test_no_error_shows_the_value_of_a_variable(tmp_path: Path, name: str) -> No
     (line, *_) = lines = refusal(tmp_path, BASE, {name: TOKEN})
     assert line.startswith(f"{name}: ")
     assert "canary" not in "".join(lines)
+
+
+def test_sections_made_directly_show_no_secret_in_their_errors_either() -> None:
+    table = {"api_token": TOKEN, "operator_token": [TOKEN]}
+    for model, data in ((Cloudflare, table), (Settings, {"cloudflare": table, "x": TOKEN})):
+        with pytest.raises(ValidationError) as refused:
+            model.model_validate(data)
+        assert "canary" not in f"{refused.value} {refused.value!r}"
 
 
 def test_settings_show_no_secret_however_they_are_printed(tmp_path: Path) -> None:
