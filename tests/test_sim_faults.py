@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 import time
-import tomllib
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -48,8 +43,9 @@ def raw(cf: SimCloudflare) -> socket.socket:
     return peer
 
 
-def sim_threads() -> list[threading.Thread]:
-    return [t for t in threading.enumerate() if t.name.startswith("sim:")]
+def threads_of(cf: SimCloudflare) -> list[threading.Thread]:
+    name = f"sim:{urlsplit(cf.url).port}"
+    return [t for t in threading.enumerate() if t.name.split(":connection")[0] == name]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +120,8 @@ def test_a_hanging_connection_ends_when_its_client_goes(cf: SimCloudflare) -> No
     cf.fail(Fault.hang())
     with raw(cf):
         assert cf.wait_for(lambda: len(cf.requests) == 1)
-        serving = [t for t in sim_threads() if t.name == "sim:connection"]
+        serving = [t for t in threads_of(cf) if t.name.endswith(":connection")]
+    assert serving
     for thread in serving:
         thread.join(5)
         assert not thread.is_alive()
@@ -217,14 +214,14 @@ def test_closing_releases_whoever_waits_and_leaves_nothing(fault: Fault) -> None
             peer.settimeout(1)
             while peer.recv(4096):  # ends: the connection is closed
                 pass
-    assert sim_threads() == []
+    assert threads_of(cf) == []
 
 
 def test_an_idle_keep_alive_connection_does_not_outlive_the_server() -> None:
     with httpx.Client(trust_env=False) as client:
         with SimCloudflare() as cf:
             client.get(cf.base_url)
-        assert sim_threads() == []
+        assert threads_of(cf) == []
 
 
 def test_wait_for_ends_when_it_happens(cf: SimCloudflare) -> None:
@@ -256,63 +253,3 @@ def test_a_fault_of_the_simulation_itself_is_loud() -> None:
         assert client.get(cf.base_url + path, headers=headers).status_code == 500
     with pytest.raises(RuntimeError, match="simulation itself"):
         cf.close()
-
-
-def test_both_services_run_by_themselves_and_obey_curl() -> None:
-    """What it prints is a configuration; /_sim/ scripts it; SIGTERM ends it with 0."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dlqwatch.sim"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"NO_PROXY": "127.0.0.1"},
-    )
-    try:
-        assert process.stdout is not None
-        text = ""
-        while "[database]" not in text or "path" not in text.split("[database]")[1]:
-            line = process.stdout.readline()
-            assert line, text
-            text += line
-        config = tomllib.loads(text)
-        base = config["cloudflare"]["api_base_url"]
-        sim = base.removesuffix("/client/v4") + "/_sim"
-        slack = config["slack"]["api_base_url"].removesuffix("/api/") + "/_sim"
-        with httpx.Client(trust_env=False) as client:
-
-            def post(url: str, body: str) -> httpx.Response:  # as `curl -d` does
-                form = {"Content-Type": "application/x-www-form-urlencoded"}
-                return client.post(url, content=body, headers=form)
-
-            def depth() -> float:
-                state = client.get(f"{sim}/state").json()["nemo12-events-dlq"]
-                return float(state["backlog_count"])
-
-            assert post(f"{sim}/land", "n=3").json() == {"count": 3}
-            assert depth() == 3
-            assert post(f"{sim}/take", '{"n": 1}').json() == {"count": 1}
-            assert post(f"{sim}/create-queue", "queue=other").status_code == 200
-            assert post(f"{sim}/land", "queue=nope").status_code == 400
-            assert post(f"{sim}/fail", '{"fault": "status", "code": 500}').status_code == 200
-            assert client.get(base).status_code == 500
-            assert post(f"{sim}/fail", '{"fault": "sulk"}').status_code == 400
-            post(f"{sim}/heal", "")
-            assert client.get(base).status_code == 400  # no token: itself again
-            assert post(f"{sim}/drain", "").json() == {"count": 2}
-            assert depth() == 0
-            headers = {"Authorization": f"Bearer {config['slack']['bot_token']}"}
-            args = {"channel": config["slack"]["channel"], "text": "hello"}
-            url = config["slack"]["api_base_url"] + "chat.postMessage"
-            assert client.post(url, json=args, headers=headers).json()["ok"] is True
-            assert client.get(f"{slack}/messages").json()[0]["text"] == "hello"
-            post(f"{slack}/channel", "archived=true")
-            refused = client.post(url, json=args, headers=headers).json()
-            assert refused == {"ok": False, "error": "is_archived"}
-            asked = client.get(f"{slack}/requests").json()
-            assert json.loads(asked[0]["body"]) == args
-        process.terminate()
-        assert process.wait(5) == 0
-    finally:
-        process.kill()
-        process.wait(5)
-        if process.stdout is not None:
-            process.stdout.close()

@@ -140,7 +140,10 @@ class Listener(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         thread = Thread(
-            target=self._one, args=(request, client_address), daemon=True, name="sim:connection"
+            target=self._one,
+            args=(request, client_address),
+            daemon=True,
+            name=f"sim:{self.server_port}:connection",
         )
         with self._guard:
             self._open.add(request)

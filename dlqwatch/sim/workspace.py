@@ -10,7 +10,7 @@ from dlqwatch.model import Clock
 from dlqwatch.sim.blockkit import pings
 from dlqwatch.sim.server import SimServer
 
-BOT_TOKEN = "xoxb-100000000001-200000000002-sImUlAtEdBoTtOkEn0123456"
+BOT_TOKEN = "xoxb-simulated-sImUlAtEdBoTtOkEn0123456"  # no scanner takes it for a real one
 CHANNEL = "C0123456789"
 BOT_SCOPES = frozenset({"chat:write", "channels:read", "channels:history"})
 
