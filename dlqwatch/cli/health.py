@@ -10,8 +10,11 @@ from pathlib import Path
 
 from dlqwatch.cli.main import add_config
 from dlqwatch.config_file import database_path, find_config, read_toml
-from dlqwatch.edges.lockfile import boot_id, is_held, read_pulse
+from dlqwatch.decide.liveness import Alive, alive
+from dlqwatch.edges.lockfile import Pulse, boot_id, is_held, read_pulse
 from dlqwatch.errors import ConfigError
+
+EXITS = "0 alive, 1 not alive, 2 usage or configuration"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,19 +30,33 @@ def main(options: argparse.Namespace) -> int:
     return 1
 
 
+def look(database: Path, monotonic: float) -> tuple[Alive, Pulse]:
+    """Whether the daemon of this database lives, and its pulse (an empty one if there's none)."""
+    pulse = read_pulse(database)
+    state = alive(
+        held=is_held(database),
+        same_boot=pulse is not None and pulse.boot == boot_id(),
+        silent_s=None if pulse is None else monotonic - pulse.tick,
+        limit_s=0.0 if pulse is None else pulse.limit_s,
+    )
+    return state, pulse if pulse is not None else Pulse()
+
+
 def trouble(database: Path, monotonic: float) -> str | None:
     """Why the daemon isn't alive; None if it is."""
-    pulse = read_pulse(database)
-    if pulse is None:
-        return f"no daemon has run with {database}"
-    if not is_held(database):
-        return f"no daemon runs with {database} (the last was pid {pulse.pid} on {pulse.host})"
-    silent = monotonic - pulse.tick
-    if pulse.boot != boot_id() or silent < 0:
-        return "the pulse is of another boot of this machine"
-    if silent > pulse.limit_s:
-        return f"no tick has finished for {silent:.0f} s (limit {pulse.limit_s:.0f} s)"
-    return None
+    state, pulse = look(database, monotonic)
+    match state:
+        case Alive.RUNS:
+            return None
+        case Alive.NEVER_RAN:
+            return f"no daemon has run with {database}"
+        case Alive.GONE:
+            return f"no daemon runs with {database} (the last was pid {pulse.pid} on {pulse.host})"
+        case Alive.OTHER_BOOT:
+            return "the pulse is of another boot of this machine"
+        case Alive.SILENT:
+            silent = monotonic - pulse.tick
+            return f"no tick has finished for {silent:.0f} s (limit {pulse.limit_s:.0f} s)"
 
 
 def _database(config: str | None) -> str:

@@ -128,6 +128,74 @@ def api_answer(status: int, data: object, retry_at: int | None = None) -> Answer
     return Answer(Outcome.AMBIGUOUS, f"HTTP {status}: not an answer of Slack's Web API")
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What can be told of a destination without posting.
+
+    Its outcome: delivered (nothing speaks against it), needs a person, or temporary (not known).
+    """
+
+    answer: Answer
+    about: str = ""  # what was found there, for people: the channel's name, the team
+    lacks: tuple[str, ...] = ()  # scopes for looking lost answers up; posting works without
+
+
+def webhook_probe(status: int, body: str, retry_at: int | None = None) -> Probe:
+    """An empty POST's answer. Only a redirect, 403, 404 and 410 say that a webhook is broken."""
+    answer = webhook_answer(status, body, retry_at)
+    if 300 <= status < 400 or status in (403, 404, 410):
+        return Probe(answer)
+    if status in (200, 400):  # 400: the webhook is there and refuses the empty message
+        return Probe(Answer(Outcome.DELIVERED))
+    return Probe(Answer(Outcome.TEMPORARY, answer.error, answer.retry_at))
+
+
+def bot_probe(
+    auth: Answer,
+    identity: Mapping[str, object],
+    info: Answer,
+    channel: Mapping[str, object],
+    scopes: frozenset[str] | None,
+) -> Probe:
+    """What auth.test and conversations.info say together.
+
+    `scopes` None: Slack did not list them. conversations.info needs a scope that posting doesn't:
+    without it the channel is only known once something was posted.
+    """
+    names = [str(identity[k]) for k in ("user", "team") if identity.get(k)]
+    about = " in ".join(names)
+    if channel.get("name"):
+        about = f"#{channel['name']}, as {about}" if about else f"#{channel['name']}"
+    lacks = () if scopes is None else _lacking(scopes, channel.get("is_private"))
+
+    def judged(outcome: Outcome, error: str = "", retry_at: int | None = None) -> Probe:
+        return Probe(Answer(outcome, error, retry_at), about, lacks)
+
+    for answer in (auth, info):
+        unsure = answer is info and answer.error == "missing_scope"
+        if answer.outcome is Outcome.NEEDS_PERSON and not unsure:
+            return judged(Outcome.NEEDS_PERSON, answer.error)
+        if answer.outcome not in (Outcome.DELIVERED, Outcome.NEEDS_PERSON):
+            return judged(Outcome.TEMPORARY, answer.error, answer.retry_at)
+    if scopes is not None and "chat:write" not in scopes:
+        return judged(Outcome.NEEDS_PERSON, "missing_scope")
+    if channel.get("is_archived") is True:
+        return judged(Outcome.NEEDS_PERSON, "is_archived")
+    public = channel.get("is_private") is not True
+    anywhere = public and (scopes is None or "chat:write.public" in scopes)
+    if channel.get("is_member") is False and not anywhere:
+        return judged(Outcome.NEEDS_PERSON, "not_in_channel")
+    return judged(Outcome.DELIVERED)
+
+
+def _lacking(scopes: frozenset[str], private: object) -> tuple[str, ...]:
+    """The scopes that are missing for reading a channel and its history."""
+    kind = "groups" if private is True else "channels"
+    if private is None and any(s.startswith("groups:") for s in scopes):
+        kind = "groups"  # which kind of channel it is could not be read
+    return tuple(s for s in (f"{kind}:read", f"{kind}:history") if s not in scopes)
+
+
 def not_sent(what: str) -> Answer:
     """The request can't have reached Slack: no connection, no name."""
     return Answer(Outcome.TEMPORARY, what)

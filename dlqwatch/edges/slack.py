@@ -5,12 +5,22 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 from urllib.error import URLError
 
 from slack_sdk.errors import SlackApiError
 
-from dlqwatch.decide.outcomes import Answer, answer_lost, api_answer, not_sent, webhook_answer
+from dlqwatch.decide.outcomes import (
+    Answer,
+    Probe,
+    answer_lost,
+    api_answer,
+    bot_probe,
+    not_sent,
+    webhook_answer,
+    webhook_probe,
+)
 from dlqwatch.decide.retry_after import parse_retry_after
 from dlqwatch.edges.slack_wire import BotWire, WebhookWire
 from dlqwatch.errors import ConfigError
@@ -86,6 +96,17 @@ class Webhook:
             answer.status_code, answer.body, parse_retry_after(retry, self._clock.now())
         )
 
+    def probe(self) -> Probe:
+        """Is the webhook there? An empty message, which Slack refuses: nothing is posted."""
+        try:
+            answer = WebhookWire(self._url(), self._context).send_dict({"text": None})
+        except Exception as error:
+            return Probe(replace(_no_answer(error), outcome=Outcome.TEMPORARY))
+        retry = _header(answer.headers, "retry-after")
+        return webhook_probe(
+            answer.status_code, answer.body, parse_retry_after(retry, self._clock.now())
+        )
+
     def edit(self, channel: str, ts: str, payload: Payload) -> Answer:  # noqa: ARG002
         """A webhook can't edit; no card of it is ever made."""
         return Answer(Outcome.TARGET_GONE, "a webhook can't edit")
@@ -132,15 +153,28 @@ class Bot:
             arguments["reply_broadcast"] = broadcast
         if receipt is not None:
             arguments["metadata"] = dict(receipt)
-        answer, _ = self._call("chat.postMessage", arguments)
+        answer, _, _ = self._call("chat.postMessage", arguments)
         return answer
 
     def edit(self, channel: str, ts: str, payload: Payload) -> Answer:
         """chat.update. `channel` is the ID that the post's answer gave."""
-        answer, _ = self._call(
+        answer, _, _ = self._call(
             "chat.update", {"channel": channel or self._channel, "ts": ts, **_content(payload)}
         )
         return answer
+
+    def probe(self) -> Probe:
+        """Does the token work, is the channel there and open to it, which scopes are missing?"""
+        auth, identity, headers = self._call("auth.test", {})
+        if auth.outcome is not Outcome.DELIVERED:
+            return bot_probe(auth, {}, Answer(Outcome.DELIVERED), {}, None)
+        listed = _header(headers, "x-oauth-scopes")
+        scopes = None if listed is None else frozenset(s.strip() for s in listed.split(","))
+        info, data, _ = self._call("conversations.info", {"channel": self._channel}, read=True)
+        channel = data.get("channel")
+        return bot_probe(
+            auth, identity, info, channel if isinstance(channel, Mapping) else {}, scopes
+        )
 
     def look(self, key: str, *, since: int, thread_ts: str | None = None) -> Answer:
         """Is the message with this receipt in the channel (or the thread) since `since` (ms)?
@@ -168,7 +202,7 @@ class Bot:
             }
             if cursor:
                 arguments["cursor"] = cursor
-            answer, data = self._call(method, arguments, read=True)
+            answer, data, _ = self._call(method, arguments, read=True)
             if answer.outcome is not Outcome.DELIVERED:
                 if answer.error in MAY_NOT_LOOK:
                     return Answer(Outcome.NEEDS_PERSON, f"{method}: {answer.error}")
@@ -193,7 +227,8 @@ class Bot:
 
     def _call(
         self, method: str, arguments: dict[str, Any], *, read: bool = False
-    ) -> tuple[Answer, Mapping[str, Any]]:
+    ) -> tuple[Answer, Mapping[str, Any], Mapping[str, Any]]:
+        """The answer's meaning, its body and its headers."""
         now = self._clock.now()
         how: dict[str, Any] = {"params": arguments} if read else {"json": arguments}
         try:
@@ -202,10 +237,10 @@ class Bot:
         except SlackApiError as error:
             response = error.response
         except Exception as error:
-            return _no_answer(error), {}
+            return _no_answer(error), {}, {}
         data = response.data if isinstance(response.data, dict) else {}
         retry_at = parse_retry_after(_header(response.headers, "retry-after"), now)
-        return api_answer(response.status_code, data, retry_at), data
+        return api_answer(response.status_code, data, retry_at), data, response.headers
 
 
 def _content(payload: Payload) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ssl
 
 from dlqwatch.config import Settings
-from dlqwatch.edges.slack import Bot, Speaker, Webhook
+from dlqwatch.edges.slack import Bot, Webhook
 from dlqwatch.model import Clock, DestinationKind
 
 
-def speaker(settings: Settings, name: str, context: ssl.SSLContext, clock: Clock) -> Speaker:
+def speaker(settings: Settings, name: str, context: ssl.SSLContext, clock: Clock) -> Webhook | Bot:
     """The edge for "slack" or "slack.fallback". Secret files are read at each call."""
     target = settings.slack if name == "slack" else settings.slack.fallback
     if target is None:
