@@ -27,11 +27,9 @@ from dlqwatch.decide.inputs import (
 from dlqwatch.decide.recording import record
 from dlqwatch.decide.starting import started
 from dlqwatch.decide.stepping import stepped_back
-from dlqwatch.decide.world import Draft, World
+from dlqwatch.decide.world import RETRY_AT, Draft, World
 from dlqwatch.model import HOUR, QueueRules
 from dlqwatch.rows import Change, Meta, Queue
-
-RETRY_AT = "cloudflare_retry_at"
 
 
 def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:

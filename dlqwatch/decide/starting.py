@@ -9,7 +9,7 @@ from dlqwatch.decide.delivering import lost
 from dlqwatch.decide.inputs import Started
 from dlqwatch.decide.sending import LATEST_MS
 from dlqwatch.decide.telling import make_notice
-from dlqwatch.decide.world import Draft, Plan, pending_notices
+from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices
 from dlqwatch.model import (
     HOUR,
     DepthFacts,
@@ -40,12 +40,22 @@ def started(draft: Draft, event: Started) -> None:
     if draft.get(Meta, "id") is None:
         draft.put(Meta("id", event.database_id))
         draft.put(Meta("born_at", str(draft.now)))
+    _clamp(draft)
     _queues(draft)
     _destinations(draft)
     _under_way(draft)
     if event.journal_behind:
         _tell_again(draft)
     _say_started(draft, event)
+
+
+def _clamp(draft: Draft) -> None:
+    """The clock may have been wrong when these were planned: they don't lie years away."""
+    retry_at = draft.get(Meta, RETRY_AT)
+    if retry_at is not None:
+        draft.put(replace(retry_at, value=str(min(int(retry_at.value), draft.now + HOUR))))
+    for card in list(draft.all(Card)):
+        draft.put(replace(card, next_at=min(card.next_at, draft.now + HOUR)))
 
 
 def _queues(draft: Draft) -> None:

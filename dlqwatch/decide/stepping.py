@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlqwatch.decide.world import Draft
-from dlqwatch.rows import Alert, Card, Delivery, DestinationRow, Incident
+from dlqwatch.decide.world import RETRY_AT, Draft
+from dlqwatch.rows import Alert, Card, Delivery, DestinationRow, Incident, Meta
 
 
 def stepped_back(draft: Draft, by_ms: int) -> None:
@@ -20,6 +20,9 @@ def stepped_back(draft: Draft, by_ms: int) -> None:
     def moved_if(at: int | None) -> int | None:
         return None if at is None else moved(at)
 
+    retry_at = draft.get(Meta, RETRY_AT)
+    if retry_at is not None:
+        draft.put(replace(retry_at, value=str(moved(int(retry_at.value)))))
     for delivery in list(draft.all(Delivery)):
         draft.put(
             replace(

@@ -29,6 +29,8 @@ from dlqwatch.rows import (
 
 R = TypeVar("R", bound=Row)
 
+RETRY_AT = "cloudflare_retry_at"  # a Meta: Cloudflare asked for no call before this time (ms)
+
 HOURS_KEPT = 26  # of each queue in memory
 
 

@@ -1,0 +1,138 @@
+"""Cloudflare and Slack as objects in memory, for tests that need thousands of runs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from dlqwatch.decide.outcomes import Answer
+from dlqwatch.decide.reading import QueueSettings
+from dlqwatch.errors import CloudflareError, StoreError
+from dlqwatch.model import DAY, Clock, Outcome, Payload, Sample, SampleKind, SampleReason
+from dlqwatch.words.slack import receipt_key
+
+UNREACHABLE = CloudflareError(SampleReason.UNREACHABLE, "no way to Cloudflare")
+
+
+@dataclass
+class FakeQueues:
+    """What a poller asks. `says` holds each queue's answer: a sample (its time is put right when
+    it is read) or the error that is raised."""
+
+    clock: Clock
+    says: dict[str, Sample | CloudflareError] = field(default_factory=dict)
+    retention_ms: int | None = 4 * DAY
+
+    def find_queue(self, name: str) -> str:
+        return name
+
+    def metrics(self, queue_id: str) -> Sample:
+        answer = self.says.get(queue_id, Sample(0, SampleKind.COMPLETE, 0, 0))
+        if isinstance(answer, CloudflareError):
+            raise answer
+        return replace(answer, at=self.clock.now())
+
+    def queue(self, queue_id: str) -> QueueSettings:
+        return QueueSettings(queue_id, self.retention_ms, None, None, None)
+
+
+@dataclass
+class Posted:
+    """A message in the fake Slack. `key` is a bot's receipt; a webhook leaves none."""
+
+    ts: str
+    at: int
+    payload: Payload
+    thread_ts: str | None
+    broadcast: bool
+    key: str | None
+    edits: list[Payload] = field(default_factory=list)
+
+
+Script = Answer | Literal["ok", "lost", "stored and lost"]
+
+
+@dataclass
+class FakeSpeaker:
+    """A destination. `script` is used up a post at a time; then every post meets `weather`.
+
+    "lost": nothing arrived and no answer came. "stored and lost": it arrived, no answer came.
+    """
+
+    clock: Clock
+    bot: bool
+    weather: Script = "ok"
+    script: deque[Script] = field(default_factory=deque)
+    edit_weather: Answer | None = None
+    look_weather: Answer | None = None
+    threads: bool = True  # False: an answer to a reply lacks `thread_ts`
+    posts: list[Posted] = field(default_factory=list)
+    calls: list[tuple[str, int]] = field(default_factory=list)
+
+    def post(
+        self,
+        payload: Payload,
+        *,
+        thread_ts: str | None = None,
+        broadcast: bool = False,
+        receipt: Mapping[str, object] | None = None,
+    ) -> Answer:
+        now = self.clock.now()
+        self.calls.append(("post", now))
+        meets = self.script.popleft() if self.script else self.weather
+        if isinstance(meets, Answer):
+            return meets
+        threaded = self.bot and thread_ts is not None and self.threads
+        if meets != "lost":
+            ts = f"{len(self.posts) + 1}.0"
+            where = thread_ts if threaded else None
+            self.posts.append(Posted(ts, now, payload, where, broadcast, receipt_key(receipt)))
+        if meets != "ok":
+            return Answer(Outcome.AMBIGUOUS, "no answer")
+        ts = self.posts[-1].ts if self.bot else ""
+        return Answer(Outcome.DELIVERED, channel="C1" if self.bot else "", ts=ts, threaded=threaded)
+
+    def edit(self, channel: str, ts: str, payload: Payload) -> Answer:
+        self.calls.append(("edit", self.clock.now()))
+        if self.edit_weather is not None:
+            return self.edit_weather
+        if isinstance(self.weather, Answer):
+            return self.weather
+        next(p for p in self.posts if p.ts == ts).edits.append(payload)
+        return Answer(Outcome.DELIVERED, channel=channel, ts=ts)
+
+    def look(self, key: str, *, since: int, thread_ts: str | None = None) -> Answer:
+        self.calls.append(("look", self.clock.now()))
+        if self.look_weather is not None:
+            return self.look_weather
+        found = next((p for p in self.posts if p.key == key), None)
+        if found is None:
+            return Answer(Outcome.TARGET_GONE, "not there")
+        threaded = found.thread_ts is not None
+        return Answer(Outcome.DELIVERED, channel="C1", ts=found.ts, threaded=threaded)
+
+    def copies(self, key: str) -> int:
+        """How often a notice stands in the channel."""
+        return sum(p.key == key for p in self.posts)
+
+
+class FailingJournal:
+    """A journal in front of a real one that fails while `failing`."""
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+        self.failing = False
+        self.waits: list[int | None] = []  # the wait each write was given
+        self.writes = 0
+
+    def write(self, changes: object, *, wait_ms: int | None = None) -> None:
+        self.waits.append(wait_ms)
+        if self.failing:
+            raise StoreError("the disk is full", "Free some space.")
+        self.writes += 1
+        self.inner.write(changes)  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        self.inner.close()  # type: ignore[attr-defined]
