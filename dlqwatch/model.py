@@ -222,76 +222,31 @@ class Destination:
     mentions: tuple[str, ...] = ()  # whom to mention when it is critical
 
 
-@dataclass(frozen=True, slots=True)
-class DepthFacts:
-    """What is known about a dead-letter queue when something is decided about it.
+class StoreTrouble(StrEnum):
+    """How the database fails. All but `locked` and `io` are told at once."""
 
-    Frozen into a notice; the words are made from it when it is sent.
-    """
-
-    at: int  # when the numbers were read
-    depth: int
-    bytes: int | None
-    oldest_at: int | None
-    retention_ms: int | None  # None: not known yet, so no countdown
-    threshold: int
-    peak_depth: int
-    opened_at: int
-    severity: Severity
-    rev: int = 1  # of the incident these facts belong to
-    told_depth: int | None = None  # what people were told last
-    resolved_at: int | None = None
-    resolution: Resolution | None = None
-    lost: int = 0
-    mark_ms: int | None = None  # the expiry mark that is being told
-    qg009: bool = True
-    runbook_url: str = ""
-
-    @property
-    def expires_at(self) -> int | None:
-        """The earliest time at which Cloudflare may delete the oldest message."""
-        if self.oldest_at is None or self.retention_ms is None:
-            return None
-        return self.oldest_at + self.retention_ms
+    LOCKED = "locked"
+    FULL = "full"
+    READ_ONLY = "read_only"
+    DELETED = "deleted"
+    CORRUPT = "corrupt"
+    IO = "io"
+    OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class StartedFacts:
-    """What a `started` notice says: who runs, and what is watched from now on."""
+class DeviationKind(StrEnum):
+    """What can be wired wrongly: a closed set, each told with is, expected and cure."""
 
-    version: str
-    queues: tuple[str, ...]
-    poll_ms: int
-    host: str = ""
-    database_new: bool = True
-    version_before: str = ""
-    not_kept: tuple[str, ...] = ()  # queues whose rules don't keep QG-009
-    not_acted_on: tuple[str, ...] = ()  # configured keys whose promise isn't built yet
-
-
-Facts = DepthFacts | StartedFacts
-
-
-@dataclass(frozen=True, slots=True)
-class Payload:
-    """One Slack message. `text` is never empty: it is the push notification too."""
-
-    text: str
-    blocks: tuple[dict[str, object], ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """All that the words of one Slack message are made from, when it is sent."""
-
-    reason: Reason
-    subject: str  # a queue's name, or "dlqwatch"
-    incident: int | None  # the `#N` people see
-    facts: Facts
-    created_at: int  # when it was decided
-    sent_at: int  # now: far from created_at, the message says that it is late
-    kind: DestinationKind
-    in_thread: bool = False  # a reply under the incident's card
-    repeat: bool = False  # an earlier copy may have arrived
-    mentions: tuple[str, ...] = ()  # whom to mention; empty: nobody
-    dashboard_url: str = ""
+    NO_DEAD_LETTER_QUEUE = "no_dead_letter_queue"
+    OTHER_DEAD_LETTER_QUEUE = "other_dead_letter_queue"
+    NO_CONSUMER = "no_consumer"
+    NO_SOURCE = "no_source"
+    MAX_RETRIES = "max_retries"
+    PAUSED = "paused"
+    SOURCE_OLD = "source_old"
+    QUEUE_MISSING = "queue_missing"
+    UNEXPECTED_CONSUMER = "unexpected_consumer"
+    RETENTION_CUT = "retention_cut"
+    RETENTION_SHORT = "retention_short"
+    TOKEN_ENDS = "token_ends"
+    CLOCK_OFF = "clock_off"

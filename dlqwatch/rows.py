@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
+from dlqwatch.facts import Facts
 from dlqwatch.model import (
     DestinationState,
-    Facts,
     NoticeStatus,
     Outcome,
     Reason,

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A module may import from its own layer and from those above it in this list.
 LAYERS = (
     "model",
+    "facts",
     "rows",
     "errors",
     "durations",

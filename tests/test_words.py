@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import pytest
 
+from dlqwatch.facts import Telling
 from dlqwatch.model import (
     DAY,
     HOUR,
@@ -19,7 +20,6 @@ from dlqwatch.model import (
     Resolution,
     SampleReason,
     State,
-    Telling,
 )
 from dlqwatch.words import en, en_status, units
 from dlqwatch.words import slack as words

@@ -9,18 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlqwatch.model import (
-    DAY,
-    HOUR,
-    MINUTE,
-    DepthFacts,
-    DestinationKind,
-    Reason,
-    Resolution,
-    Severity,
-    StartedFacts,
-    Telling,
-)
+from dlqwatch.facts import DepthFacts, StartedFacts, Telling
+from dlqwatch.model import DAY, HOUR, MINUTE, DestinationKind, Reason, Resolution, Severity
 from dlqwatch.sim.blockkit import pings
 from dlqwatch.words import en
 from dlqwatch.words import slack as words

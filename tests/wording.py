@@ -5,19 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from dlqwatch.model import (
-    DAY,
-    HOUR,
-    MINUTE,
-    DepthFacts,
-    DestinationKind,
-    Payload,
-    Reason,
-    Resolution,
-    Severity,
-    StartedFacts,
-    Telling,
-)
+from dlqwatch.facts import DepthFacts, Payload, StartedFacts, Telling
+from dlqwatch.model import DAY, HOUR, MINUTE, DestinationKind, Reason, Resolution, Severity
 from dlqwatch.sim import blockkit
 from dlqwatch.words import slack as words
 

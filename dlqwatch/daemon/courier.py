@@ -12,17 +12,8 @@ from dlqwatch.decide.outcomes import Answer, answer_lost
 from dlqwatch.decide.sending import Edit, Job, Look, Post
 from dlqwatch.edges.slack import Speaker
 from dlqwatch.engine import Engine
-from dlqwatch.model import (
-    Clock,
-    Destination,
-    DestinationKind,
-    Facts,
-    Outcome,
-    Payload,
-    Reason,
-    Severity,
-    Telling,
-)
+from dlqwatch.facts import Facts, Payload, Telling
+from dlqwatch.model import Clock, Destination, DestinationKind, Outcome, Reason, Severity
 from dlqwatch.rows import Incident, Notice
 from dlqwatch.words import slack as words
 

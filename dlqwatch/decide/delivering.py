@@ -14,14 +14,8 @@ from dlqwatch.decide.sending import (
     lost_again_ms,
 )
 from dlqwatch.decide.world import Draft, pending_notices, perhaps_posted
-from dlqwatch.model import (
-    DepthFacts,
-    DestinationKind,
-    DestinationState,
-    NoticeStatus,
-    Outcome,
-    Reason,
-)
+from dlqwatch.facts import DepthFacts
+from dlqwatch.model import DestinationKind, DestinationState, NoticeStatus, Outcome, Reason
 from dlqwatch.rows import Card, Delivery, DestinationRow, Incident, Notice
 
 

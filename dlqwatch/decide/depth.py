@@ -11,16 +11,8 @@ from dlqwatch.decide.notifying import rearmed_mark
 from dlqwatch.decide.recording import last_span
 from dlqwatch.decide.telling import tell
 from dlqwatch.decide.world import Draft, open_incident
-from dlqwatch.model import (
-    DepthFacts,
-    QueueRules,
-    Resolution,
-    Rule,
-    Sample,
-    SampleKind,
-    Severity,
-    State,
-)
+from dlqwatch.facts import DepthFacts
+from dlqwatch.model import QueueRules, Resolution, Rule, Sample, SampleKind, Severity, State
 from dlqwatch.rows import Alert, Incident, Queue, Transition
 
 

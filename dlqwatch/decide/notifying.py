@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dlqwatch.decide.judging import marks, time_left
-from dlqwatch.model import HOUR, DepthFacts, QueueRules, Reason, Severity
+from dlqwatch.facts import DepthFacts
+from dlqwatch.model import HOUR, QueueRules, Reason, Severity
 from dlqwatch.rows import Incident
 
 

@@ -10,9 +10,9 @@ from dlqwatch.decide.inputs import Started
 from dlqwatch.decide.sending import LATEST_MS
 from dlqwatch.decide.telling import make_notice
 from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices
+from dlqwatch.facts import DepthFacts, StartedFacts
 from dlqwatch.model import (
     HOUR,
-    DepthFacts,
     DestinationKind,
     DestinationState,
     NoticeStatus,
@@ -20,7 +20,6 @@ from dlqwatch.model import (
     Reason,
     Rule,
     Severity,
-    StartedFacts,
     State,
 )
 from dlqwatch.rows import (

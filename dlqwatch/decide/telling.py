@@ -6,14 +6,8 @@ from dataclasses import replace
 
 from dlqwatch.decide.notifying import Situation, mentions, stronger, why_tell
 from dlqwatch.decide.world import Draft, pending_notices, perhaps_posted
-from dlqwatch.model import (
-    DepthFacts,
-    Facts,
-    NoticeStatus,
-    QueueRules,
-    Reason,
-    Severity,
-)
+from dlqwatch.facts import DepthFacts, Facts
+from dlqwatch.model import NoticeStatus, QueueRules, Reason, Severity
 from dlqwatch.rows import Delivery, Incident, Meta, Notice
 
 

@@ -24,7 +24,8 @@ from dlqwatch.decide.outcomes import (
 from dlqwatch.decide.retry_after import parse_retry_after
 from dlqwatch.edges.slack_wire import BotWire, WebhookWire
 from dlqwatch.errors import ConfigError
-from dlqwatch.model import Clock, Outcome, Payload
+from dlqwatch.facts import Payload
+from dlqwatch.model import Clock, Outcome
 from dlqwatch.words.slack import receipt_key
 
 LOOK_BACK_S = 5  # our clock and Slack's differ by less than this

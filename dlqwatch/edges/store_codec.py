@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 from dlqwatch.errors import StoreError
-from dlqwatch.model import DepthFacts, Facts, StartedFacts
+from dlqwatch.facts import DepthFacts, Facts, StartedFacts
 from dlqwatch.rows import TABLES, Row
 
 R = TypeVar("R", bound=Row)

@@ -7,15 +7,8 @@ dlqwatch itself are in en_itself.py, the short phrases of a status in en_status.
 
 from __future__ import annotations
 
-from dlqwatch.model import (
-    MINUTE,
-    DepthFacts,
-    Reason,
-    Resolution,
-    Severity,
-    StartedFacts,
-    Telling,
-)
+from dlqwatch.facts import DepthFacts, StartedFacts, Telling
+from dlqwatch.model import MINUTE, Reason, Resolution, Severity
 from dlqwatch.words.commands import CHECK, HISTORY, STATUS, history_of
 from dlqwatch.words.en_itself import start_line, started, started_notes, trial_line, trial_note
 from dlqwatch.words.facts import (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dlqwatch.model import Reason, StartedFacts
+from dlqwatch.facts import StartedFacts
+from dlqwatch.model import Reason
 from dlqwatch.words.commands import TRIAL
 from dlqwatch.words.ink import PLAIN, Ink
 from dlqwatch.words.units import duration, listed, tidy

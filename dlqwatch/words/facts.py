@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dlqwatch.model import MINUTE, DepthFacts, Reason, Resolution, Telling
+from dlqwatch.facts import DepthFacts, Telling
+from dlqwatch.model import MINUTE, Reason, Resolution
 
 FUTURE_MS = MINUTE  # an oldest message further in the future than this has no known age
 

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from dlqwatch.model import DepthFacts, Payload, Reason, Telling
+from dlqwatch.facts import DepthFacts, Payload, Telling
+from dlqwatch.model import Reason
 from dlqwatch.words import en
 from dlqwatch.words.facts import is_over
 from dlqwatch.words.ink import Ink
