@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from dlqwatch.facts import Facts
+from dlqwatch.facts import Facts, IncidentKind
 from dlqwatch.model import (
     DestinationState,
     NoticeStatus,
@@ -111,7 +111,7 @@ class Incident(Row):
     subject: str
     opened_at: int
     severity: Severity
-    facts: Facts  # what a card shows now
+    facts: IncidentKind  # what a card shows now
     rev: int = 1  # goes up when facts change: a card that shows less is out of date
     resolved_at: int | None = None
     resolution: Resolution | None = None
@@ -119,10 +119,16 @@ class Incident(Row):
     lost: int = 0
     first_told_at: int | None = None
     told_at: int | None = None  # the last attempt that counts for the intervals
+    told_by: tuple[str, ...] = ()  # the destinations that confirmed a word of it
     told_depth: int | None = None
     told_severity: Severity | None = None
     told_mark_ms: int | None = None
+    told_lost: int = 0
     low: int | None = None  # the lowest complete depth since facts were last put in a notice
+    noted_topics: tuple[str, ...] = ()  # what was put in a notice so far
+    held: bool = False  # a silence held something back that isn't told yet
+    acked_at: int | None = None  # the newest ack that was seen
+    acked_depth: int | None = None  # the depth then; None: no ack holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +143,7 @@ class Alert(Row):
     since: int
     clear_since: int | None = None
     incident: int | None = None
+    hushed: int = 0  # incidents that opened and closed unsaid in a silence, not told of yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +228,35 @@ class DestinationRow(Row):
     last_ok_at: int | None = None
     free_at: int = 0  # nothing is sent before: a second a message, and Retry-After
     failures: int = 0
+    probe_at: int = 0  # when to try it next without posting
+
+
+@dataclass(frozen=True, slots=True)
+class Silence(Row):
+    """Holds back notices of an alert for a time. Written by commands, read by the daemon."""
+
+    TABLE = "silences"
+    id: int
+    rule: str  # "" is every rule
+    subject: str
+    starts_at: int
+    ends_at: int
+    by: str
+    reason: str
+    lifted_at: int | None = None
+    lifted_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ack(Row):
+    """Somebody has an incident in hand: no reminders. Written by commands."""
+
+    TABLE = "acks"
+    KEY = ("incident", "at")
+    incident: int
+    at: int
+    by: str
+    note: str = ""
 
 
 TABLES: tuple[type[Row], ...] = (
@@ -236,6 +272,7 @@ TABLES: tuple[type[Row], ...] = (
     Card,
     DestinationRow,
 )
+COMMAND_TABLES: tuple[type[Row], ...] = (Silence, Ack)  # written by commands alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dlqwatch.decide.sending import (
     lost_again_ms,
 )
 from dlqwatch.decide.world import Draft, pending_notices, perhaps_posted
-from dlqwatch.facts import DepthFacts
+from dlqwatch.facts import DepthFacts, IncidentKind, StartedFacts
 from dlqwatch.model import DestinationKind, DestinationState, NoticeStatus, Outcome, Reason
 from dlqwatch.rows import Card, Delivery, DestinationRow, Incident, Notice
 
@@ -146,24 +146,30 @@ def _delivered(draft: Draft, notice: Notice, destination: str, answer: Answer) -
     )
     incident = draft.get(Incident, notice.incident) if notice.incident else None
     facts = notice.facts
-    if incident is None or not isinstance(facts, DepthFacts):
+    if incident is None or isinstance(facts, StartedFacts):
         return
-    draft.put(
-        replace(
-            incident,
-            first_told_at=draft.now if incident.first_told_at is None else incident.first_told_at,
-            told_at=draft.now,
-            told_depth=facts.depth,
-            told_severity=facts.severity,
-            told_mark_ms=facts.mark_ms if facts.mark_ms is not None else incident.told_mark_ms,
-        )
-    )
+    draft.put(_told(incident, facts, destination, draft.now))
     bot = draft.plan.destination(destination).kind is DestinationKind.BOT
     if not bot or not answer.ts:
         return
     card = draft.get(Card, incident.id, destination)
     if card is None or card.gone or (not answer.threaded and not card.frozen):
         draft.put(Card(incident.id, destination, answer.channel, answer.ts, shown_rev=facts.rev))
+
+
+def _told(incident: Incident, facts: IncidentKind, destination: str, now: int) -> Incident:
+    """What people know now: the facts of the notice that was confirmed."""
+    known = replace(
+        incident,
+        first_told_at=now if incident.first_told_at is None else incident.first_told_at,
+        told_at=now,
+        told_by=tuple(sorted({*incident.told_by, destination})),
+        told_severity=facts.severity,
+        told_mark_ms=facts.mark_ms if facts.mark_ms is not None else incident.told_mark_ms,
+    )
+    if isinstance(facts, DepthFacts):
+        return replace(known, told_depth=facts.depth, told_lost=max(known.told_lost, facts.lost))
+    return known
 
 
 def _catch_up(draft: Draft, notice: Notice) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dlqwatch.decide.judging import marks, time_left
-from dlqwatch.facts import DepthFacts
+from dlqwatch.decide.quieting import acked
+from dlqwatch.facts import DepthFacts, IncidentKind
 from dlqwatch.model import HOUR, QueueRules, Reason, Severity
 from dlqwatch.rows import Incident
 
@@ -19,15 +20,17 @@ class Situation:
     """An incident and the notices already made of it, at one moment.
 
     `waiting` holds the facts of its notice that is made and not posted yet: it can still take
-    newer ones. `unsettled`: a notice of it was posted and its answer isn't known.
+    newer ones. `unsettled`: a notice of it was posted and its answer isn't known. `silenced`: a
+    silence holds now; what it held back is remembered in `incident.held`.
     """
 
     incident: Incident
-    facts: DepthFacts
+    facts: IncidentKind
     rules: QueueRules
     now: int
-    waiting: DepthFacts | None = None
+    waiting: IncidentKind | None = None
     unsettled: bool = False
+    silenced: bool = False
 
     @property
     def over(self) -> bool:
@@ -37,13 +40,37 @@ class Situation:
     def told(self) -> bool:
         return self.incident.first_told_at is not None
 
-    def since_told(self) -> int:
+    @property
+    def group_due(self) -> bool:
+        return self._since_told() >= self.rules.group_ms - self.rules.poll_ms // 2
+
+    @property
+    def repeat_due(self) -> bool:
+        critical = self.incident.severity is Severity.CRITICAL
+        interval = self.rules.repeat_critical_ms if critical else self.rules.repeat_ms
+        return self._since_told() >= interval - self.rules.poll_ms // 2
+
+    def _since_told(self) -> int:
         told_at = self.incident.told_at
         return 0 if told_at is None else self.now - told_at
 
 
+def _lost(s: Situation) -> bool:
+    lost = s.facts.lost if isinstance(s.facts, DepthFacts) else 0
+    noted = s.incident.told_lost
+    if isinstance(s.waiting, DepthFacts):
+        noted = max(noted, s.waiting.lost)
+    if lost <= noted:
+        return False
+    return noted == 0 or s.over or s.waiting is not None or s.group_due
+
+
 def _resolved(s: Situation) -> bool:
     return s.over and (s.told or s.unsettled)
+
+
+def _hushed(s: Situation) -> bool:
+    return s.over and s.incident.held and s.silenced
 
 
 def _over(s: Situation) -> bool:
@@ -54,8 +81,21 @@ def _must_wait(s: Situation) -> bool:
     return s.unsettled
 
 
+def _last_mark(s: Situation) -> bool:
+    last = min(s.rules.expiry_warnings_ms, default=None)
+    return s.silenced and s.facts.mark_ms == last and _expiry_near(s)
+
+
+def _nothing_more_to_hold(s: Situation) -> bool:
+    return s.silenced and s.incident.held
+
+
 def _first(s: Situation) -> bool:
     return not s.told and s.waiting is None
+
+
+def _silence_ended(s: Situation) -> bool:
+    return s.incident.held and not s.silenced
 
 
 def _expiry_near(s: Situation) -> bool:
@@ -72,24 +112,30 @@ def _severity_raised(s: Situation) -> bool:
 
 
 def _grown(s: Situation) -> bool:
-    low = s.incident.low
-    if low is None or s.facts.depth <= low:
-        return False
+    if isinstance(s.facts, DepthFacts):
+        low = s.incident.low
+        news = low is not None and s.facts.depth > low
+    else:
+        news = not set(s.facts.topics) <= set(s.incident.noted_topics)
     # what is not posted yet takes the news at once: the interval is for people's peace
-    return s.waiting is not None or s.since_told() >= s.rules.group_ms - s.rules.poll_ms // 2
+    return news and (s.waiting is not None or s.group_due)
 
 
 def _repeat(s: Situation) -> bool:
-    critical = s.incident.severity is Severity.CRITICAL
-    interval = s.rules.repeat_critical_ms if critical else s.rules.repeat_ms
-    return s.told and s.waiting is None and s.since_told() >= interval - s.rules.poll_ms // 2
+    return s.told and s.waiting is None and s.repeat_due and not acked(s.incident)
 
 
+# Lines without a reason end the search: nothing is told.
 TABLE: tuple[tuple[Reason | None, Callable[[Situation], bool]], ...] = (
-    (Reason.RESOLVED, _resolved),
+    (Reason.LOST, _lost),  # passes a silence
+    (Reason.RESOLVED, _resolved),  # passes a silence
+    (None, _hushed),  # opened and closed inside a silence without a loss: history only
     (Reason.FIRST_AND_RESOLVED, _over),
     (None, _must_wait),  # its facts are frozen: what is newer waits until it is settled
+    (Reason.EXPIRY_NEAR, _last_mark),  # passes a silence
+    (None, _nothing_more_to_hold),
     (Reason.FIRST, _first),
+    (Reason.SILENCE_ENDED, _silence_ended),
     (Reason.EXPIRY_NEAR, _expiry_near),
     (Reason.SEVERITY_RAISED, _severity_raised),
     (Reason.GROWN, _grown),
@@ -102,12 +148,19 @@ def why_tell(situation: Situation) -> Reason | None:
     return next((reason for reason, fits in TABLE if fits(situation)), None)
 
 
+def passes_silence(reason: Reason, situation: Situation) -> bool:
+    """Is this told although a silence holds?"""
+    return reason in (Reason.LOST, Reason.RESOLVED) or (
+        reason is Reason.EXPIRY_NEAR and _last_mark(situation)
+    )
+
+
 def stronger(one: Reason, other: Reason) -> Reason:
     """Of two reasons that share a notice, the one people must hear."""
     return min(one, other, key=lambda reason: reason.rank)
 
 
-def mentions(reason: Reason, facts: DepthFacts) -> bool:
+def mentions(reason: Reason, facts: IncidentKind) -> bool:
     """On becoming critical, on marks of six hours or less and on a loss; on nothing else."""
     if reason is Reason.LOST:
         return True

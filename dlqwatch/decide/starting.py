@@ -8,15 +8,14 @@ from dlqwatch.decide import depth
 from dlqwatch.decide.delivering import lost
 from dlqwatch.decide.inputs import Started
 from dlqwatch.decide.sending import LATEST_MS
-from dlqwatch.decide.telling import make_notice
+from dlqwatch.decide.telling import first_destination, make_notice
 from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices
-from dlqwatch.facts import DepthFacts, StartedFacts
+from dlqwatch.facts import StartedFacts
 from dlqwatch.model import (
     HOUR,
     DestinationKind,
     DestinationState,
     NoticeStatus,
-    QueueRules,
     Reason,
     Rule,
     Severity,
@@ -66,7 +65,7 @@ def _queues(draft: Draft) -> None:
             draft.put(Alert(Rule.DEPTH, rules.name, State.UNKNOWN, draft.now))
     for alert in list(draft.all(Alert)):
         if alert.rule is Rule.DEPTH and alert.subject not in draft.plan.queues:
-            depth.unwatch(draft, alert, QueueRules(alert.subject))
+            depth.unwatch(draft, alert)
 
 
 def _destinations(draft: Draft) -> None:
@@ -126,11 +125,16 @@ def _under_way(draft: Draft) -> None:
 def _tell_again(draft: Draft) -> None:
     """The journal was behind: what people were told of open incidents is not certain."""
     for incident in list(draft.all(Incident)):
-        facts = incident.facts
         if incident.resolved_at is not None or pending_notices(draft, incident.id):
             continue
-        if isinstance(facts, DepthFacts):
-            make_notice(draft, Reason.RESTARTED, facts, incident.severity, incident.id)
+        make_notice(
+            draft,
+            Reason.RESTARTED,
+            incident.facts,
+            incident.severity,
+            incident.id,
+            first_destination(draft),
+        )
 
 
 def _say_started(draft: Draft, event: Started) -> None:
@@ -143,7 +147,7 @@ def _say_started(draft: Draft, event: Started) -> None:
         if notice.reason is Reason.STARTED and notice.status is NoticeStatus.PENDING:
             draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
     facts = started_facts(plan, event.host, before.value if before is not None else None)
-    make_notice(draft, Reason.STARTED, facts, Severity.WARNING, None)
+    make_notice(draft, Reason.STARTED, facts, Severity.WARNING, None, first_destination(draft))
 
 
 def started_facts(plan: Plan, host: str, version_before: str | None = None) -> StartedFacts:

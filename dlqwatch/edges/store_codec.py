@@ -6,19 +6,33 @@ import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 from dlqwatch.errors import StoreError
-from dlqwatch.facts import DepthFacts, Facts, StartedFacts
-from dlqwatch.rows import TABLES, Row
+from dlqwatch.facts import (
+    BlindFacts,
+    DepthFacts,
+    Facts,
+    IncidentKind,
+    PublishFacts,
+    StartedFacts,
+    StoreFacts,
+    WiringFacts,
+)
+from dlqwatch.rows import COMMAND_TABLES, TABLES, Row
 
 R = TypeVar("R", bound=Row)
 Value = str | int | float | None
+Convert = Callable[[Any], Any]
 
-FACTS: Mapping[str, type[DepthFacts] | type[StartedFacts]] = {
+FACTS: Mapping[str, type[Facts]] = {
     "depth": DepthFacts,
+    "wiring": WiringFacts,
+    "blind": BlindFacts,
+    "publish_failures": PublishFacts,
+    "store": StoreFacts,
     "started": StartedFacts,
 }
 
@@ -54,41 +68,49 @@ def facts_to_json(facts: Facts) -> str:
 def facts_from_json(text: str) -> Facts:
     """Facts from JSON. Keys that this version doesn't know are left out."""
     data = json.loads(text)
-    cls = FACTS[data["kind"]]
-    known = _FACT_FIELDS[data["kind"]]
-    return cls(**{k: known[k](v) for k, v in data.items() if k in known})
+    return cast("Facts", _FACTS[data["kind"]](data))
 
 
 def _encode(value: object) -> Value:
-    if isinstance(value, DepthFacts | StartedFacts):
-        return facts_to_json(value)
     if isinstance(value, StrEnum):
         return value.value
+    if is_dataclass(value):
+        return facts_to_json(cast("Facts", value))
+    if isinstance(value, tuple):
+        return json.dumps(value)
     if isinstance(value, bool):
         return int(value)
     return cast("Value", value)
 
 
-def _fields(cls: Any) -> dict[str, Callable[[Any], Any]]:
+def _fields(cls: Any) -> dict[str, Convert]:
     """What turns each field's stored value into what the dataclass declares."""
     hints = typing.get_type_hints(cls)
     return {f.name: _as(hints[f.name]) for f in fields(cls)}
 
 
-def _as(hint: Any) -> Callable[[Any], Any]:
-    if hint == Facts:
+def _object(cls: Any) -> Convert:
+    known = _fields(cls)
+    return lambda data: cls(**{k: known[k](v) for k, v in data.items() if k in known})
+
+
+def _as(hint: Any) -> Convert:
+    if hint in (Facts, IncidentKind):
         return facts_from_json
     if isinstance(hint, types.UnionType):
         inner = _as(next(a for a in typing.get_args(hint) if a is not type(None)))
         return lambda v: None if v is None else inner(v)
     if typing.get_origin(hint) is tuple:
-        return tuple
+        item = _as(typing.get_args(hint)[0])
+        return lambda v: tuple(item(i) for i in (json.loads(v) if isinstance(v, str) else v))
+    if is_dataclass(hint):
+        return _object(hint)
     if isinstance(hint, type) and (issubclass(hint, StrEnum) or hint is bool):
         return hint
     return lambda v: v
 
 
-_FACT_FIELDS = {kind: _fields(cls) for kind, cls in FACTS.items()}
-_DECODERS: dict[type[Row], tuple[Callable[[Any], Any], ...]] = {
-    table: tuple(_fields(table).values()) for table in TABLES
+_FACTS = {kind: _object(cls) for kind, cls in FACTS.items()}
+_DECODERS: dict[type[Row], tuple[Convert, ...]] = {
+    table: tuple(_fields(table).values()) for table in (*TABLES, *COMMAND_TABLES)
 }

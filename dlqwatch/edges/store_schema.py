@@ -37,7 +37,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             resolution TEXT CHECK (resolution IN ('handled', 'removed', 'expired', 'deleted',
                 'unknown', 'cleared', 'drill', 'unwatched')),
             peak_depth INTEGER, lost INTEGER NOT NULL, first_told_at INTEGER, told_at INTEGER,
-            told_depth INTEGER, told_severity TEXT, told_mark_ms INTEGER, low INTEGER,
+            told_by TEXT NOT NULL, told_depth INTEGER, told_severity TEXT, told_mark_ms INTEGER,
+            told_lost INTEGER NOT NULL, low INTEGER, noted_topics TEXT NOT NULL,
+            held INTEGER NOT NULL, acked_at INTEGER, acked_depth INTEGER,
             CHECK ((resolved_at IS NULL) = (resolution IS NULL))) STRICT""",
         """CREATE UNIQUE INDEX one_open_incident ON incidents (rule, subject)
             WHERE resolved_at IS NULL""",
@@ -46,6 +48,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             rule TEXT NOT NULL, subject TEXT NOT NULL,
             state TEXT NOT NULL CHECK (state IN ('unknown', 'inactive', 'pending', 'firing')),
             since INTEGER NOT NULL, clear_since INTEGER, incident INTEGER REFERENCES incidents,
+            hushed INTEGER NOT NULL,
             PRIMARY KEY (rule, subject),
             CHECK ((state = 'firing') = (incident IS NOT NULL))) STRICT, WITHOUT ROWID""",
         """CREATE TABLE transitions (
@@ -78,6 +81,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL,
             state TEXT NOT NULL CHECK (state IN ('ok', 'failing', 'needs_person')),
             since INTEGER NOT NULL, reason TEXT NOT NULL, last_ok_at INTEGER,
-            free_at INTEGER NOT NULL, failures INTEGER NOT NULL) STRICT, WITHOUT ROWID""",
+            free_at INTEGER NOT NULL, failures INTEGER NOT NULL,
+            probe_at INTEGER NOT NULL) STRICT, WITHOUT ROWID""",
+        # the commands write these two, the daemon only reads them
+        """CREATE TABLE silences (
+            id INTEGER PRIMARY KEY, rule TEXT NOT NULL, subject TEXT NOT NULL,
+            starts_at INTEGER NOT NULL, ends_at INTEGER NOT NULL, by TEXT NOT NULL,
+            reason TEXT NOT NULL, lifted_at INTEGER, lifted_by TEXT) STRICT""",
+        """CREATE TABLE acks (
+            incident INTEGER NOT NULL, at INTEGER NOT NULL, by TEXT NOT NULL, note TEXT NOT NULL,
+            PRIMARY KEY (incident, at)) STRICT, WITHOUT ROWID""",
     ),
 )
