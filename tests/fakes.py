@@ -10,7 +10,8 @@ from typing import Literal
 from dlqwatch.decide.outcomes import Answer
 from dlqwatch.decide.reading import QueueSettings
 from dlqwatch.errors import CloudflareError, StoreError
-from dlqwatch.model import DAY, Clock, Outcome, Payload, Sample, SampleKind, SampleReason
+from dlqwatch.facts import Payload
+from dlqwatch.model import DAY, Clock, Outcome, Sample, SampleKind, SampleReason
 from dlqwatch.words.slack import receipt_key
 
 UNREACHABLE = CloudflareError(SampleReason.UNREACHABLE, "no way to Cloudflare")

@@ -21,13 +21,13 @@ from dlqwatch.edges.http import shared_ssl_context
 from dlqwatch.edges.slack import Bot, Speaker, Webhook
 from dlqwatch.edges.store import Remembered, Store, connect, select
 from dlqwatch.engine import Engine
+from dlqwatch.facts import Payload
 from dlqwatch.model import (
     DAY,
     MINUTE,
     SECOND,
     Destination,
     DestinationKind,
-    Payload,
     QueueRules,
     Sample,
     SampleKind,

@@ -28,9 +28,9 @@ from dlqwatch.decide.inputs import TimePassed
 from dlqwatch.decide.outcomes import not_sent
 from dlqwatch.durations import parse_duration, show_duration
 from dlqwatch.errors import CloudflareError
+from dlqwatch.facts import DepthFacts
 from dlqwatch.model import (
     DAY,
-    DepthFacts,
     DestinationKind,
     NoticeStatus,
     QueueRules,

@@ -27,6 +27,7 @@ LAYERS = (
     "sim",
     "demo",
     "cli",
+    "__main__",
 )
 
 # Which modules may import a package from outside.
