@@ -26,6 +26,8 @@ from dlqwatch.model import (
     NoticeStatus,
     QueueRules,
     Rule,
+    Sample,
+    SampleKind,
     State,
 )
 from dlqwatch.rows import Alert, Card, Delivery, DestinationRow, Incident, Notice, Row
@@ -201,6 +203,20 @@ class LightRig(Rig):
 
     queues: FakeQueues
     speaker: FakeSpeaker
+
+    def holds(self, depth: int, queue: str = QUEUE, *, age_ms: int = 0) -> None:
+        """From now on Cloudflare says this depth, with the oldest so old now."""
+        oldest_at = self.clock.now() - age_ms if depth else None
+        self.queues.says[queue] = Sample(0, SampleKind.COMPLETE, depth, depth * 100, oldest_at)
+
+    def posted(self) -> list[str]:
+        """The first line of every message in Slack."""
+        return [p.payload.text.split("\n")[0] for p in self.speaker.posts]
+
+    def attempts(self, what: str = "post") -> list[float]:
+        """When Slack was called, in seconds since the first of all calls since the start."""
+        times = [at for name, at in self.speaker.calls if name == what]
+        return [(at - times[0]) / 1000 for at in times]
 
 
 @contextmanager

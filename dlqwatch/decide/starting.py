@@ -92,11 +92,18 @@ def _moved(draft: Draft, name: str) -> None:
         if card.destination == name:
             draft.put(replace(card, gone=True))
     for delivery in list(draft.all(Delivery)):
-        if delivery.destination == name and delivery.posting_since is not None:
-            lost_answers = delivery.lost_answers + 1
-            draft.put(
-                replace(delivery, posting_since=None, lost_answers=lost_answers, next_at=draft.now)
+        if delivery.destination != name:
+            continue
+        begun = delivery.posting_since is not None
+        draft.put(
+            replace(
+                delivery,
+                posting_since=None,
+                lost_answers=delivery.lost_answers + begun,
+                next_at=draft.now,
+                blind=False,
             )
+        )
 
 
 def _under_way(draft: Draft) -> None:
