@@ -6,12 +6,13 @@ Each command's module is imported when it runs: `health` and `--help` stay fast.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from dlqwatch import __version__
-from dlqwatch.errors import DlqwatchError
+from dlqwatch.errors import EXIT_USAGE, DlqwatchError
 
 # name, module, what it does in a line; the order of `--help`
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -37,27 +38,36 @@ Exit codes: 0 fine, 1 the answer is bad, 2 usage or configuration, 3 could not f
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser()
-    name = next((a for a in arguments if not a.startswith("-")), "")
-    module = next((m for n, m, _ in COMMANDS if n == name), None)
-    if module is None:
-        parser.parse_args(arguments)  # --help, --version, or an error that lists the commands
-        parser.print_help(sys.stderr)
-        return 2
-    command = import_module(f"dlqwatch.cli.{module}")
-    sub = _sub_parser(name)
+    at = _command_at(arguments)
+    if at is None:
+        _parser().parse_args(arguments)  # --help, --version, or an error that lists the commands
+        _parser().print_help(sys.stderr)
+        return EXIT_USAGE
+    name = arguments.pop(at)
+    command = import_module(f"dlqwatch.cli.{next(m for n, m, _ in COMMANDS if n == name)}")
+    sub = _sub_parser(name, getattr(command, "EXITS", ""))
     command.add_arguments(sub)
+    code = 0
     try:
-        options = sub.parse_args([a for i, a in enumerate(arguments) if i != arguments.index(name)])
-        return int(command.main(options))
+        code = int(command.main(sub.parse_args(arguments)))
+        sys.stdout.flush()
     except DlqwatchError as error:
         sys.stderr.write(f"dlqwatch {name}: {error}\n")
         return error.exit_code
-    except BrokenPipeError:  # `| head` has seen enough
-        sys.stderr.close()
-        return 0
+    except BrokenPipeError:  # `| head` has seen enough; Python would complain when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         return 130
+    return code
+
+
+def _command_at(arguments: Sequence[str]) -> int | None:
+    """Where the command stands: the options may come before it (`--config FILE status`)."""
+    names = {name for name, _, _ in COMMANDS}
+    for at, argument in enumerate(arguments):
+        if argument in names and (at == 0 or arguments[at - 1] != "--config"):
+            return at
+    return None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,17 +82,19 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dlqwatch {__version__}")
+    parser.add_argument("--config", help=argparse.SUPPRESS)
     parser.add_argument(
         "command", nargs="?", choices=[n for n, _, _ in COMMANDS], help=argparse.SUPPRESS
     )
     return parser
 
 
-def _sub_parser(name: str) -> argparse.ArgumentParser:
+def _sub_parser(name: str, exits: str) -> argparse.ArgumentParser:
     says = next(s for n, _, s in COMMANDS if n == name)
     return argparse.ArgumentParser(
         prog=f"dlqwatch {name}",
         description=f"{says[0].upper()}{says[1:]}.",
+        epilog=f"Exit codes: {exits}." if exits else None,
         allow_abbrev=False,
     )
 
@@ -92,7 +104,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="the configuration file")
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse._ActionsContainer) -> None:
     """`--json`, as every reading command has it."""
     parser.add_argument("--json", action="store_true", help="for scripts: times in UTC")
 

@@ -8,6 +8,8 @@ import os
 from dlqwatch.cli.main import add_config
 from dlqwatch.config import find_config, load
 
+EXITS = "0 ended when told to, 2 usage or configuration, 3 a fault, 70 hung (to be started again)"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 GOOD, BAD, WARN, QUIET = "green", "bold red", "yellow", "dim"
+KEEP_WIDTH = 18  # a column isn't made narrower than this while another can be
 SPARKS = "▁▂▃▄▅▆▇█"
 
 
@@ -25,22 +26,32 @@ def utc(ms: int | None) -> str | None:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def local(ms: int | None, now: int, *, seconds: bool = False) -> str:
-    """A time for people, local with its zone; the year only where it isn't this one."""
+def local(ms: int | None, now: int, *, seconds: bool = False, headed: bool = False) -> str:
+    """A time for people, local with its zone; the year only where it isn't this one.
+
+    `headed`: the column's head names the zone of now (`zone`), so only another is named again.
+    """
     if ms is None or not has_moment(ms):
         return "–"
-    at = datetime.fromtimestamp(ms / 1000, UTC).astimezone()
-    year = "" if at.year == datetime.fromtimestamp(now / 1000, UTC).astimezone().year else " %Y"
-    return at.strftime(f"%-d %b{year} %H:%M{':%S' if seconds else ''} %Z")
+    at, here = (datetime.fromtimestamp(t / 1000, UTC).astimezone() for t in (ms, now))
+    year = "" if at.year == here.year else " %Y"
+    named = "" if headed and at.tzname() == here.tzname() else " %Z"
+    return at.strftime(f"%-d %b{year} %H:%M{':%S' if seconds else ''}{named}")
+
+
+def zone(now: int) -> str:
+    """The name of the local time zone as it is now."""
+    return datetime.fromtimestamp(now / 1000, UTC).astimezone().strftime("%Z")
 
 
 def ago(ms: int | None, now: int) -> str:
-    """ "12 s ago", "in 3 d 4 h", "now"."""
+    """ "12 s ago", "in 3 d", "now": in one unit."""
     if ms is None:
         return "–"
     if abs(now - ms) < 1000:
         return "now"
-    return f"{duration(now - ms)} ago" if ms < now else f"in {duration(ms - now)}"
+    long = " ".join(duration(abs(now - ms)).split()[:2])
+    return f"{long} ago" if ms < now else f"in {long}"
 
 
 def print_json(value: Any) -> None:
@@ -69,24 +80,40 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
-    for name in columns:
-        # what doesn't fit goes on in the next line: a name that is cut can't be searched for
+    cells = [[Text(*((c, "") if isinstance(c, str) else c)) for c in row] for row in rows]
+    widths = [max(len(c) for c in column) for column in zip(columns, *cells, strict=True)]
+    gap = 2 if sum(widths) + 2 * len(widths) - 2 <= out.width else 1
+    kept = [min(KEEP_WIDTH, width) for width in widths]
+    if sum(kept) + gap * (len(kept) - 1) > out.width:
+        kept = [1] * len(kept)
+    drawn = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style=QUIET)
+    for at, name in enumerate(columns):
         numbers = name in right.split()
         drawn.add_column(
-            name, overflow="fold", justify="right" if numbers else "left", no_wrap=numbers
+            name,
+            justify="right" if numbers else "left",
+            no_wrap=numbers,
+            # what doesn't fit goes on in the next line: a name that is cut can't be searched for
+            overflow="fold",
+            min_width=kept[at],
         )
-    for row in rows:
-        drawn.add_row(*(Text(*((c, "") if isinstance(c, str) else c)) for c in row))
+    for row in cells:
+        drawn.add_row(*row)
     out.print(drawn)
 
 
 def line(out: Console, text: str, style: str = "", *, indent: int = 0) -> None:
-    """A sentence, wrapped at the terminal's width, its further lines indented."""
-    from rich.padding import Padding
+    """A sentence. On a terminal it is wrapped, and its further lines stand below its first words;
+    elsewhere it stays one line, which can be searched for."""
     from rich.text import Text
 
-    out.print(Padding(Text(text, style), (0, 0, 0, indent)))
+    if not out.is_terminal:
+        out.print(Text(" " * indent + text, style), soft_wrap=True)
+        return
+    hang = indent if indent else 2
+    for at, part in enumerate(Text(text, style).wrap(out, max(20, out.width - hang))):
+        part.rstrip()
+        out.print(Text(" " * (hang if at else indent)) + part, soft_wrap=True)
 
 
 def sparkline(values: Sequence[int | None]) -> str:

@@ -1,4 +1,4 @@
-"""A call in a thread of its own that is given up when it takes too long.
+"""Calls in threads of their own that are given up when they take too long.
 
 Name resolution can't be bounded from outside, and slack_sdk's timeout is one of each socket
 operation: the thread is left behind, and a daemon thread never holds up the process's end.
@@ -7,8 +7,9 @@ operation: the thread is left behind, and a daemon thread never holds up the pro
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import TypeVar
+import time
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -19,20 +20,41 @@ class GivenUp(Exception):
 
 def call(function: Callable[[], T], seconds: float) -> T:
     """The function's result, or its exception, or GivenUp after `seconds`."""
-    done = threading.Event()
-    results: list[T] = []
-    errors: list[BaseException] = []
+    return _Call(function).end(seconds)
 
-    def work() -> None:
+
+def side_by_side(functions: Iterable[Callable[[], T]], seconds: float) -> list[T | Exception]:
+    """Each function's result or exception, all within `seconds`: GivenUp for what is late."""
+    ends = time.monotonic() + seconds
+    results: list[T | Exception] = []
+    for running in [_Call(function) for function in functions]:
         try:
-            results.append(function())
-        except BaseException as error:
-            errors.append(error)
-        done.set()
+            results.append(running.end(max(0.0, ends - time.monotonic())))
+        except Exception as error:
+            results.append(error)
+    return results
 
-    threading.Thread(target=work, name="disposable", daemon=True).start()
-    if not done.wait(seconds):
-        raise GivenUp
-    if errors:
-        raise errors[0]
-    return results[0]
+
+class _Call(Generic[T]):
+    """One call, begun at once."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self._done = threading.Event()
+        self._results: list[T] = []
+        self._errors: list[BaseException] = []
+        threading.Thread(target=self._work, name="disposable", daemon=True).start()
+
+    def _work(self) -> None:
+        try:
+            self._results.append(self._function())
+        except BaseException as error:
+            self._errors.append(error)
+        self._done.set()
+
+    def end(self, seconds: float) -> T:
+        if not self._done.wait(seconds):
+            raise GivenUp
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0]

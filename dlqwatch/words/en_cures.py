@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dlqwatch.decide.outcomes import Answer
+from dlqwatch.model import Outcome
 from dlqwatch.words.commands import TRIAL
 
-_TOKEN = "Put a valid bot token into slack.bot_token (Slack app: OAuth & Permissions)"
+_BOT = "Put a valid bot token into slack.bot_token (Slack app: OAuth & Permissions)"
 _SCOPE = "Give the Slack app the scope {scope} and install it again"
 _INVITE = "Invite the app into the channel: /invite @<the app's name>"
 _CHANNEL = "Correct slack.channel (the channel's ID, in its details in Slack)"
@@ -26,12 +28,12 @@ _CURES: tuple[tuple[str, str], ...] = (
     ("no_permission", _ALLOW),
     ("access_denied", _ALLOW),
     ("accesslimited", _ALLOW),
-    ("invalid_auth", f"{_TOKEN}; if it is valid: the app may limit from where it is used"),
-    ("not_authed", _TOKEN),
-    ("account_inactive", _TOKEN),
-    ("token_revoked", _TOKEN),
-    ("token_expired", f"{_TOKEN}, from an app without token rotation"),
-    ("not_allowed_token_type", f"{_TOKEN}: it begins with xoxb-"),
+    ("invalid_auth", f"{_BOT}; if it is valid: the app may limit from where it is used"),
+    ("not_authed", _BOT),
+    ("account_inactive", _BOT),
+    ("token_revoked", _BOT),
+    ("token_expired", f"{_BOT}, from an app without token rotation"),
+    ("not_allowed_token_type", f"{_BOT}: it begins with xoxb-"),
     ("redirected", "Correct slack.api_base_url, or what stands between dlqwatch and Slack"),
     ("unknown_method", "Correct slack.api_base_url"),
     ("no such webhook", _WEBHOOK),
@@ -57,3 +59,24 @@ def scope_note(scopes: tuple[str, ...]) -> str:
         f"{_SCOPE.format(scope=' and '.join(scopes))}: without, dlqwatch can't look a lost answer "
         "up, and sends a marked second copy"
     )
+
+
+def attempt(answer: Answer) -> tuple[str, str]:
+    """What one attempt came to, and the next step ("" where there is nothing to do)."""
+    error = answer.error
+    match answer.outcome:
+        case Outcome.DELIVERED:
+            return "confirmed by Slack: the test message is in its channel", ""
+        case Outcome.TEMPORARY if "ratelimited" in error or "429" in error:
+            return f"Slack asks to wait ({error})", f"Wait a minute, then: {TRIAL}"
+        case Outcome.TEMPORARY:
+            return f"not sent: {error}", "Check DNS, proxy and firewall of this machine."
+        case Outcome.AMBIGUOUS:
+            return (
+                f"not confirmed: {error}; it may have arrived all the same",
+                f"Look into the channel, then: {TRIAL}",
+            )
+        case Outcome.PAYLOAD:
+            return f"Slack refused what the message says: {error}", "This may be a fault: report it"
+        case _:
+            return f"refused: {error}", f"{cure(error)}. Then: {TRIAL}"

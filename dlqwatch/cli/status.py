@@ -1,0 +1,250 @@
+"""`dlqwatch status`: what is, from the database and the pulse. Asks no service."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlqwatch.cli import health, tables
+from dlqwatch.cli.main import add_config, add_json
+from dlqwatch.config import Settings, find_config, load
+from dlqwatch.decide.healthy import Daemon, Present, Trouble, troubles
+from dlqwatch.edges.clock import SystemClock
+from dlqwatch.edges.store_reader import NoDatabase, Reader
+from dlqwatch.errors import EXIT_BAD
+from dlqwatch.facts import DepthFacts
+from dlqwatch.model import DestinationState, QueueRules, Rule, SampleKind, Severity, State
+from dlqwatch.rows import Alert, Queue, Span
+from dlqwatch.words import en_health, en_status
+from dlqwatch.words.units import duration, letters, tidy
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXITS = "0 healthy, 1 not healthy, 2 usage or configuration, 3 the database can't be read now"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    add_json(parser)
+
+
+def main(options: argparse.Namespace) -> int:
+    settings = load(find_config(options.config, os.environ))
+    path = Path(settings.database.path)
+    daemon = look(path)
+    present = read(path)
+    now = SystemClock().now()
+    found = troubles(present, daemon, settings.rules(), now)
+    why = [en_health.trouble(t, daemon, str(path), now) for t in found]
+    if options.json:
+        tables.print_json(as_json(present, settings.rules(), why, now))
+    else:
+        _draw(tables.console(), settings, present, daemon, found, why, now)
+    return EXIT_BAD if found else 0
+
+
+def look(database: Path) -> Daemon:
+    """What the lock and the pulse beside the database show."""
+    monotonic = time.monotonic()
+    alive, pulse = health.look(database, monotonic)
+    return Daemon(
+        alive,
+        started_at=pulse.started_at,
+        behind=pulse.behind,
+        pid=pulse.pid,
+        host=pulse.host,
+        silent_s=monotonic - pulse.tick,
+        limit_s=pulse.limit_s,
+        ended=pulse.ended,
+    )
+
+
+def read(database: Path) -> Present:
+    """What the database holds; empty where none has been written yet. Raises StoreError."""
+    try:
+        with Reader(database) as reader:
+            return reader.present()
+    except NoDatabase:
+        return Present(exists=False)
+
+
+def as_json(
+    present: Present, rules: Sequence[QueueRules], why: Sequence[tuple[str, str]], now: int
+) -> dict[str, Any]:
+    """The documented shape, and `why`: a sentence for each reason why it isn't healthy."""
+    severities = {i.id: i.severity for i in present.incidents}
+    return {
+        "healthy": not why,
+        "why": [what for what, _ in why],
+        "queues": [_queue_json(present, one.name) for one in rules],
+        "alerts": [
+            {
+                "rule": alert.rule,
+                "queue": _subject(alert.rule, alert.subject),
+                "state": alert.state,
+                "severity": None if alert.incident is None else severities.get(alert.incident),
+                "since": tables.utc(min(alert.since, now)),
+            }
+            for alert in active(present)
+        ],
+        "outbox": {
+            "pending": len(present.waiting),
+            "oldest_at": tables.utc(min((n.created_at for n in present.waiting), default=None)),
+        },
+        "destinations": [
+            {
+                "name": row.name,
+                "state": row.state,
+                "since": tables.utc(row.since),
+                "reason": row.reason or None,
+            }
+            for row in present.destinations
+        ],
+    }
+
+
+def _queue_json(present: Present, name: str) -> dict[str, Any]:
+    queue, span, alert = _of(present, name)
+    return {
+        "name": name,
+        "state": alert.state if alert is not None else State.UNKNOWN,
+        "depth": span.depth if span is not None else None,  # None when it failed: never 0
+        "bytes": span.bytes if span is not None else None,
+        "oldest_at": tables.utc(span.oldest_at) if span is not None else None,
+        "expires_at": tables.utc(_expires_at(queue, span)),
+        "polled_at": tables.utc(span.last_at) if span is not None else None,
+        "sample": span.kind if span is not None else None,
+    }
+
+
+def _subject(rule: Rule, subject: str) -> str | None:
+    """The queue an alert is about; None for those about dlqwatch or a Worker."""
+    return subject if rule in (Rule.DEPTH, Rule.WIRING) else None
+
+
+def active(present: Present) -> list[Alert]:
+    """The alerts that have something to say."""
+    return [a for a in present.alerts if a.state in (State.PENDING, State.FIRING)]
+
+
+def _of(present: Present, name: str) -> tuple[Queue | None, Span | None, Alert | None]:
+    queue = present.queue(name)
+    span = present.spans.get(queue.id) if queue is not None else None
+    alert = next((a for a in present.alerts if (a.rule, a.subject) == (Rule.DEPTH, name)), None)
+    return queue, span, alert
+
+
+def _expires_at(queue: Queue | None, span: Span | None) -> int | None:
+    if queue is None or span is None or span.oldest_at is None or queue.retention_ms is None:
+        return None
+    return span.oldest_at + queue.retention_ms
+
+
+# ---- for people
+
+
+def _draw(
+    out: Console,
+    settings: Settings,
+    present: Present,
+    daemon: Daemon,
+    found: Sequence[Trouble],
+    why: Sequence[tuple[str, str]],
+    now: int,
+) -> None:
+    for what, do in why:
+        tables.line(out, f"✗ {what}", tables.BAD)
+        tables.line(out, do, indent=2)
+    if not found:
+        tables.line(out, f"✓ dlqwatch works: {_firing_words(present)}", tables.GOOD)
+    out.print()
+    rows = [_queue_row(present, rules, now) for rules in settings.rules()]
+    before = f"handle before ({tables.zone(now)})"
+    names = ("queue", "state", "depth", "oldest", before, "read")
+    tables.table(out, names, rows, right="depth")
+    firing = [i for i in present.incidents if i.resolved_at is None]
+    if firing:
+        out.print()
+        drawn = [
+            (
+                f"#{i.id}",
+                tidy(i.subject),
+                i.rule,
+                (i.severity, tables.BAD if i.severity is Severity.CRITICAL else tables.WARN),
+                f"{tables.local(i.opened_at, now)} ({tables.ago(i.opened_at, now)})",
+            )
+            for i in firing
+        ]
+        tables.table(out, ("incident", "queue", "rule", "severity", "open since"), drawn)
+    out.print()
+    places = [
+        (
+            row.name,
+            (en_status.DESTINATION_STATES[row.state], _style(row.state)),
+            tables.ago(row.last_ok_at, now),
+            tidy(row.reason, 200) if row.reason else "",
+        )
+        for row in present.destinations
+    ]
+    if places:
+        tables.table(out, ("destination", "state", "last told", "reason"), places)
+    tables.line(out, f"outbox: {_outbox_words(present, now)}")
+    if daemon.started_at:
+        since = tables.local(daemon.started_at, now)
+        tables.line(out, f"daemon: pid {daemon.pid} on {tidy(daemon.host)}, started {since}")
+
+
+def _queue_row(present: Present, rules: QueueRules, now: int) -> Sequence[tables.Cell]:
+    queue, span, alert = _of(present, rules.name)
+    state = alert.state if alert is not None else State.UNKNOWN
+    if queue is not None and queue.nearest:
+        words: tables.Cell = ("not in the account", tables.BAD)
+    elif span is not None and span.kind is SampleKind.FAILED:
+        words = (f"{en_status.STATES[state]}, last reading failed", tables.WARN)
+    else:
+        words = (en_status.STATES[state], tables.WARN if state is State.FIRING else "")
+    expires = _expires_at(queue, span)
+    known = span is not None and span.depth is not None
+    return (
+        tidy(rules.name),
+        words,
+        f"{span.depth:,}" if span is not None and span.depth is not None else "?",
+        tables.ago(span.oldest_at, now) if known and span is not None else "?",
+        _deadline(expires, now),
+        tables.ago(span.last_at, now) if span is not None else "never",
+    )
+
+
+def _deadline(at: int | None, now: int) -> str:
+    if at is None:
+        return "–"
+    left = duration(at - now) if at > now else "past"
+    return f"{tables.local(at, now, headed=True)} ({left})"
+
+
+def _firing_words(present: Present) -> str:
+    firing = [i for i in present.incidents if i.resolved_at is None]
+    if not firing:
+        return "no alert fires"
+    depths = [i.facts.depth for i in firing if isinstance(i.facts, DepthFacts)]
+    alerts = "1 alert fires" if len(firing) == 1 else f"{len(firing)} alerts fire"
+    return f"{alerts}, for {letters(sum(depths))}"
+
+
+def _style(state: DestinationState) -> str:
+    return {DestinationState.OK: tables.GOOD, DestinationState.FAILING: tables.WARN}.get(
+        state, tables.BAD
+    )
+
+
+def _outbox_words(present: Present, now: int) -> str:
+    if not present.waiting:
+        return "nothing waits to be sent"
+    many = len(present.waiting)
+    oldest = tables.ago(min(n.created_at for n in present.waiting), now)
+    return f"{many} notice{'s' if many != 1 else ''} to be sent, the oldest made {oldest}"

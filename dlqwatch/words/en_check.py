@@ -1,0 +1,71 @@
+"""What `dlqwatch check` finds, in English. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dlqwatch.durations import show_duration
+from dlqwatch.model import QueueRules, Sample
+from dlqwatch.words.units import duration, letters, listed, tidy
+
+# The ways a dead letter can die unseen of which this version doesn't keep watch, and the keys
+# that will turn the watch on.
+NOT_BUILT_YET: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("S5", "whether messages that left were lost or handled isn't told apart", ()),
+    ("S6", "nobody is told when the source no longer leads to this queue", ()),
+    ("S7", "nobody is told in Slack when Cloudflare can't be read (status shows it)", ()),
+    (
+        "S8",
+        "nobody outside notices when dlqwatch and its host are gone",
+        ("heartbeat.url", "heartbeat.fail_url"),
+    ),
+    ("S9", "there is no second destination when Slack refuses the first", ("slack.fallback",)),
+    ("S11", "nobody is told in Slack when history can't be written (status shows it)", ()),
+    ("S12", "events that were never published aren't counted", ("publish_failures",)),
+    ("S13", "messages that grow old in the source queue aren't noticed", ()),
+)
+
+
+def not_kept(not_acted_on: Sequence[str]) -> list[tuple[str, str]]:
+    """A name and a sentence for each promise that isn't kept, and for each key without effect."""
+    left = list(not_acted_on)
+    said = []
+    for name, words, keys in NOT_BUILT_YET:
+        in_vain = [key for key in keys if key in left]
+        left = [key for key in left if key not in in_vain]
+        note = f"; {listed(in_vain, 3)} is set and has no effect yet" if in_vain else ""
+        said.append((name, f"not built yet: {words}{note}"))
+    said += [(key, "is set, but this version does not act on it yet") for key in left]
+    return said
+
+
+def gate(rules: QueueRules) -> tuple[bool, str]:
+    """Whether QG-009 is kept for a queue, and why (not)."""
+    name = tidy(rules.name)
+    if rules.keeps_qg009:
+        return True, f"kept for {name}: told at the first reading that sees a message"
+    why = []
+    if rules.threshold != 1:
+        why.append(f"threshold is {rules.threshold:,}, not 1")
+    if rules.hold_ms:
+        why.append(f"hold_duration is {show_duration(rules.hold_ms)}, not 0s")
+    return False, f"not kept for {name}: {' and '.join(why)}"
+
+
+def queue(sample: Sample, retention_ms: int | None, now: int, when: Callable[[int], str]) -> str:
+    """What a reading says: depth, age, retention."""
+    depth = sample.depth or 0
+    words = "empty" if depth == 0 else letters(depth)
+    if depth and sample.oldest_at is not None:
+        words += f", the oldest {duration(now - sample.oldest_at)} old"
+        if retention_ms is not None:
+            words += f", handle before {when(sample.oldest_at + retention_ms)}"
+    keeps = "unknown" if retention_ms is None else duration(retention_ms)
+    return f"{words}; keeps a message for {keeps}"
+
+
+def clock(off_ms: int) -> str:
+    """How far our clock is from Cloudflare's."""
+    if abs(off_ms) < 2000:  # a Date has whole seconds, and the answer was on its way
+        return "agrees with Cloudflare's"
+    return f"{duration(abs(off_ms))} {'ahead of' if off_ms > 0 else 'behind'} Cloudflare's"
