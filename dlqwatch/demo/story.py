@@ -1,0 +1,356 @@
+"""The story: its scenes, what is told before each, and what must come true in it.
+
+Whatever is drawn is read back from the simulated services, and each scene waits until they show
+it: nothing is told that did not happen.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.text import Text
+
+from dlqwatch.demo import drawing
+from dlqwatch.demo.stage import (
+    ABOUT_TWO_MINUTES,
+    DAEMON,
+    FAST,
+    QUEUE,
+    DidNotComeTrue,
+    Pace,
+    Stage,
+    set_up,
+)
+from dlqwatch.sim.faults import Fault
+from dlqwatch.sim.slack import SlackMessage
+from dlqwatch.sim.wire import Request
+
+WIDTH = 80
+LANDED_AGE_S = 40  # six attempts took this long before the message became a dead letter
+
+OPENING = f"""\
+A dead-letter queue is where Cloudflare puts the messages that a Worker failed to \
+handle, attempt after attempt. nemo12, a learning platform, has one: {QUEUE}. \
+Nobody reads it, and after four days Cloudflare deletes what lies there. Pupils' \
+work is lost, and no one ever knew.
+
+dlqwatch watches that queue and tells Slack. What you see now is the real daemon: \
+real HTTP, a real database, an ordinary configuration with short durations. Only \
+Cloudflare and Slack are simulated, on this machine. No account is needed."""
+
+HOW_LONG = "It takes about two minutes; dlqwatch demo --fast tells it in fifteen seconds."
+
+CLOSING = """\
+Every scene came true. What to read next:
+  README.md             run it for real, in four steps
+  config.example.toml   every setting, its default and what it means"""
+
+
+@dataclass(slots=True)
+class Play:
+    """The stage and the screen, and what scenes hand on to each other."""
+
+    stage: Stage
+    console: Console
+    pace: Pace
+    refused_from: int = 0  # how many requests Slack had seen when its refusal was prepared
+
+    def say(self, text: str) -> None:
+        """A line or paragraph for the reader."""
+        self.console.print(Text(text))
+
+    def draw(self, message: SlackMessage) -> None:
+        """A message as it stands in Slack now."""
+        channel = self.stage.slack.channels[message.channel].name
+        now = self.stage.slack.clock.now()
+        self.console.print(drawing.message(message, channel, now))
+
+    def read(self, seconds: float) -> None:
+        """Time for the reader."""
+        self.stage.pause(seconds * self.pace.reading)
+
+    def wait(self, what: str, condition: Callable[[], bool], due_s: float = 0.0) -> None:
+        """Until the services show `what`, which is due within `due_s`."""
+        waiting: AbstractContextManager[object] = nullcontext()
+        if self.console.is_terminal and not self.console.is_dumb_terminal:
+            waiting = self.console.status(f"waiting: {what}")
+        with waiting:
+            self.stage.until(what, condition, due_s + self.pace.limit_s)
+
+    def card(self) -> SlackMessage | None:
+        """The incident's own message in the channel."""
+        told = [m for m in self.stage.slack.messages() if _is_incident(m) and not m.thread_ts]
+        return told[0] if told else None
+
+    def the_card(self) -> SlackMessage:
+        card = self.card()
+        if card is None:
+            raise DidNotComeTrue("the incident's message is no longer in Slack")
+        return card
+
+    def card_says(self, words: str) -> bool:
+        card = self.card()
+        return card is not None and words in card.text
+
+    def replies(self, words: str = "") -> list[SlackMessage]:
+        """The replies in the card's thread that have these words."""
+        card = self.card()
+        return [
+            m
+            for m in self.stage.slack.messages()
+            if card is not None and m.thread_ts == card.ts and words in m.text
+        ]
+
+
+# ---- the scenes
+
+
+def _quiet(play: Play) -> None:
+    slack, cloudflare = play.stage.slack, play.stage.cloudflare
+    play.wait(
+        "dlqwatch tells Slack that it started, and reads the queue",
+        lambda: bool(slack.messages()) and _readings(cloudflare.requests) > 0,
+    )
+    play.draw(slack.messages()[0])
+    play.read(7)
+    times = _readings(cloudflare.requests)
+    often = "once" if times == 1 else f"{times} times"
+    play.say(f"Cloudflare has been asked {often} by now: {cloudflare.depth(QUEUE)} messages.")
+    play.read(2)
+
+
+def _lands(play: Play) -> None:
+    slack = play.stage.slack
+    landed_at = slack.clock.now()
+    play.stage.cloudflare.land(QUEUE, 1, age_s=LANDED_AGE_S)
+    play.wait("an alert about 1 dead letter is in Slack", lambda: play.card_says("1 dead letter"))
+    card = play.the_card()
+    play.say(f"In Slack, {(card.posted_at - landed_at) / 1000:.1f} s after it landed:")
+    play.draw(card)
+    play.say("… and on a phone's lock screen:")
+    play.console.print(Padding(drawing.push(card, slack.clock.now()), (0, 0, 0, 4)))
+    play.read(11)
+
+
+def _grows(play: Play) -> None:
+    slack = play.stage.slack
+    # Slack's refusal, of the next message only: an edit is another method with its own limits
+    play.refused_from = len(slack.requests)
+    slack.fail(Fault.rate_limited(play.pace.retry_after_s), times=1, when=_is_post)
+    play.stage.cloudflare.land(QUEUE, 4, age_s=LANDED_AGE_S)
+    play.wait("the alert in Slack says 5", lambda: play.card_says("5 dead letters"))
+    play.draw(play.the_card())
+    play.read(8)
+
+
+def _refused(play: Play) -> None:
+    slack, pace = play.stage.slack, play.pace
+    play.wait(
+        "a reply says that more landed, after Slack had refused it once",
+        lambda: bool(play.replies("more dead letters")),
+        due_s=pace.group_s + pace.retry_after_s,
+    )
+    reply = play.replies("more dead letters")[0]
+    posts = [r for r in slack.requests[play.refused_from :] if _is_post(r)]
+    refused, accepted = posts[0], [r for r in posts if _key(r.args) == _key_of(reply)][-1]
+    if accepted is refused:
+        raise DidNotComeTrue("Slack took the reply at once: its refusal was not met")
+    later = (accepted.at - refused.at) / 1000
+    play.say(
+        f"Slack answered 429 and asked for {pace.retry_after_s} s. dlqwatch tried again "
+        f"{later:.1f} s later, and it is there once:"
+    )
+    play.draw(reply)
+    play.read(7)
+
+
+def _reminds(play: Play) -> None:
+    play.wait(
+        "a reply reminds of 5 dead letters",
+        lambda: bool(play.replies("till 5 dead letters")),
+        due_s=play.pace.repeat_s,
+    )
+    play.draw(play.replies("till 5 dead letters")[0])
+    play.read(6)
+
+
+def _drained(play: Play) -> None:
+    play.stage.cloudflare.drain(QUEUE)
+    play.wait(
+        "the alert in Slack, and a reply, say that the queue is empty again",
+        lambda: play.card_says("empty again") and bool(play.replies("empty again")),
+        due_s=play.pace.keep_s,
+    )
+    play.say("The alert is edited for the last time …")
+    play.draw(play.the_card())
+    play.say("… and its thread ends with:")
+    play.draw(play.replies("empty again")[-1])
+    play.read(9)
+
+
+def _status(play: Play) -> None:
+    _run(play, "status")
+    play.read(7)
+
+
+def _history(play: Play) -> None:
+    _run(play, "history", "--incident", "1")
+    play.read(4)
+
+
+def _run(play: Play, *words: str) -> None:
+    play.say(f"$ dlqwatch {' '.join(words)}")
+    said = play.stage.command(*words)
+    play.console.print(Text(said), soft_wrap=True)  # its lines are as wide as it made them
+
+
+def _is_incident(message: SlackMessage) -> bool:
+    return "incident" in (message.metadata or {}).get("event_payload", {})
+
+
+def _key_of(message: SlackMessage) -> object:
+    return (message.metadata or {}).get("event_payload")
+
+
+def _key(args: dict[str, object]) -> object:
+    metadata = args.get("metadata")
+    return metadata.get("event_payload") if isinstance(metadata, dict) else None
+
+
+def _is_post(request: Request) -> bool:
+    return request.path.endswith("/chat.postMessage")
+
+
+def _readings(requests: Sequence[Request]) -> int:
+    return sum(request.path.endswith("/metrics") for request in requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`before` is told before anything happens; `act` makes it happen and waits for it."""
+
+    title: str
+    before: Callable[[Pace], str]
+    act: Callable[[Play], None]
+
+
+SCENES = (
+    Scene(
+        "All is quiet",
+        lambda p: (
+            f"dlqwatch starts and asks Cloudflare every {p.poll_s} s how many messages the queue "
+            "holds. It says once that it is there. While the queue is empty it says nothing."
+        ),
+        _quiet,
+    ),
+    Scene(
+        "A message lands",
+        lambda _: (
+            "The Worker has failed at an event six times, so Cloudflare moves it to the "
+            "dead-letter queue. Its four days are running: somebody must hear of it now."
+        ),
+        _lands,
+    ),
+    Scene(
+        "It grows",
+        lambda _: (
+            "The Worker is still broken and four more land. The alert is edited at once, so that "
+            "whoever looks sees the newest numbers. An edit rings no phone."
+        ),
+        _grows,
+    ),
+    Scene(
+        "Slack refuses, once",
+        lambda p: (
+            f"What people must notice is a reply, at most one in {p.group_s} s here and in "
+            "15 minutes by default: more letters, not more noise. This one meets a Slack that "
+            "says 429, too many requests. It waits in dlqwatch's database and is sent again."
+        ),
+        _refused,
+    ),
+    Scene(
+        "A reminder",
+        lambda p: (
+            "Nobody has acted, and what is forgotten is lost. dlqwatch reminds: here after "
+            f"{p.repeat_s} s, by default once a day, every four hours when it is critical."
+        ),
+        _reminds,
+    ),
+    Scene(
+        "Someone drains the queue",
+        lambda p: (
+            "The Worker is mended and a person empties the queue. An empty queue is believed when "
+            f"it stays empty, here for {p.keep_s} s and by default for a minute. dlqwatch saw the "
+            "messages go, not who took them, and says no more than it knows."
+        ),
+        _drained,
+    ),
+    Scene(
+        "What is: dlqwatch status",
+        lambda _: "Whoever wants to know whether all is well, dlqwatch included, asks it.",
+        _status,
+    ),
+    Scene(
+        "What was: dlqwatch history",
+        lambda _: "Every incident is kept: how deep, how long, who was told what and when.",
+        _history,
+    ),
+)
+
+
+def tell(
+    *,
+    fast: bool = False,
+    keep: bool = False,
+    daemon: Sequence[str] = DAEMON,
+    pace: Pace | None = None,
+    out: TextIO | None = None,
+) -> None:
+    """Tell the story. Raises DidNotComeTrue for the first scene that did not.
+
+    `daemon` is the command that runs the daemon (`--config FILE` is added), `pace` another pace
+    than that of `fast`, `out` where the story goes (default stdout).
+    """
+    pace = pace or (FAST if fast else ABOUT_TWO_MINUTES)
+    console = _console(out or sys.stdout)
+    console.print(Rule("dlqwatch: no dead letter dies unseen", align="left"))
+    console.print(Text(OPENING if fast else f"{OPENING} {HOW_LONG}"))
+    with set_up(pace, daemon, keep=keep) as stage:
+        if keep:
+            console.print(Text(f"\nConfiguration, database and log are in {stage.folder}"))
+        play = Play(stage, console, pace)
+        play.read(12)
+        for number, scene in enumerate(SCENES, start=1):
+            console.print()
+            console.print(Rule(f"{number}. {scene.title}", align="left"))
+            play.say(f"{scene.before(pace)}\n")
+            play.read(4)
+            try:
+                scene.act(play)
+            except DidNotComeTrue as failure:
+                what = f'scene {number}, "{scene.title}", did not come true: {failure.what}'
+                raise DidNotComeTrue(what, failure.do) from None
+    console.print()
+    console.print(Text(CLOSING), soft_wrap=True)
+
+
+def _console(out: TextIO) -> Console:
+    """80 columns, and nothing but text when nobody's terminal is at the other end."""
+    terminal = out.isatty()
+    console = Console(
+        file=out,
+        force_terminal=terminal,
+        color_system="auto" if terminal else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    console.width = min(console.width, WIDTH) if terminal else WIDTH
+    return console
