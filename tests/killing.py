@@ -188,6 +188,10 @@ class Lives:
                 self._clock.move(DOWN_S)
                 self._next_poll = self._clock.now()
 
+    def first_poll_in(self, seconds: float) -> None:
+        """The first poll's answer takes a moment, as over a network."""
+        self._next_poll = self._clock.now() + round(seconds * 1000)
+
     def settled(self) -> bool:
         return not self._engine.rows(Notice)
 

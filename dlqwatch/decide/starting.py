@@ -13,6 +13,7 @@ from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices
 from dlqwatch.facts import StartedFacts
 from dlqwatch.model import (
     HOUR,
+    SECOND,
     DestinationKind,
     DestinationState,
     NoticeStatus,
@@ -31,6 +32,8 @@ from dlqwatch.rows import (
     Notice,
     Queue,
 )
+
+YIELD_MS = 2 * SECOND  # how long the message about a start waits for the first polls
 
 
 def started(draft: Draft, event: Started) -> None:
@@ -154,7 +157,10 @@ def _say_started(draft: Draft, event: Started) -> None:
         if notice.reason is Reason.STARTED and notice.status is NoticeStatus.PENDING:
             draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
     facts = started_facts(plan, event.host, before.value if before is not None else None)
-    make_notice(draft, Reason.STARTED, facts, Severity.WARNING, None, first_destination(draft))
+    name = first_destination(draft)
+    notice = make_notice(draft, Reason.STARTED, facts, Severity.WARNING, None, name)
+    # the first polls come first: Slack takes one message a second, and an alert may be among them
+    draft.put(Delivery(notice.id, name, next_at=draft.now + YIELD_MS))
 
 
 def started_facts(plan: Plan, host: str, version_before: str | None = None) -> StartedFacts:
