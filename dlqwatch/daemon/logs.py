@@ -1,7 +1,7 @@
 """Logging: text or JSON lines on stderr, and never a secret in them.
 
-Redaction happens in the formatter, after exceptions are rendered: nothing gets past it, also
-not what a library logs.
+Redaction happens in the formatter, after exceptions are rendered and before JSON quotes them:
+nothing gets past it, also not what a library logs.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ import threading
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from types import TracebackType
+from urllib.parse import quote
 
 HIDDEN = "[hidden]"
-_WEBHOOK = re.compile(r"(https?://[^\s\"'<>]*/services/|/services/T)[^\s\"'<>]+")
+_WEBHOOK = re.compile(
+    r"(https?://hooks\.slack[^/\s]*/|https?://[^\s\"'<>]*/services/|/services/T)[^\s\"'<>]+"
+)
 _TOKEN = re.compile(r"\bxox[a-z]-[A-Za-z0-9-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a terminal acts on them
 NOISY = ("apscheduler", "httpx", "httpcore", "slack_sdk", "urllib3")
 
 
@@ -29,24 +33,22 @@ class Redacting(logging.Formatter):
         self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(self.line(record), self._secrets())
-
-    def line(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created, UTC).astimezone()
         text = f"{when:%Y-%m-%d %H:%M:%S%z} {record.levelname} {self._message(record)}"
-        return text.replace("\n", "\n  ")
+        # whatever breaks a line, the rest of the record is indented: nobody can forge a record
+        return "\n  ".join(_CONTROL.sub("?", line) for line in text.splitlines())
 
     def _message(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
         if record.exc_info:
             text += "\n" + self.formatException(record.exc_info)
-        return text
+        return redact(text, self._secrets())
 
 
 class RedactingJson(Redacting):
     """One JSON object a line."""
 
-    def line(self, record: logging.LogRecord) -> str:
+    def format(self, record: logging.LogRecord) -> str:
         return json.dumps(
             {
                 "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
@@ -58,9 +60,10 @@ class RedactingJson(Redacting):
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """The text without any of the secrets, also where JSON or a URL quoted them."""
+    """The text without any of the secrets, also where JSON, Python or a URL quoted them."""
     for secret in secrets:
-        for form in {secret, json.dumps(secret)[1:-1]}:
+        quoted = (json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret), quote(secret, ""))
+        for form in (secret, *quoted):
             text = text.replace(form, HIDDEN)
     return _TOKEN.sub(HIDDEN, _WEBHOOK.sub(lambda m: m.group(1) + HIDDEN, text))
 
@@ -79,6 +82,10 @@ def set_up(style: str, level: str, secrets: Callable[[], Iterable[str]]) -> None
     threading.excepthook = lambda args: _crashed(
         args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
     )
+    sys.unraisablehook = lambda args: _crashed(
+        args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
+    )
+    logging.raiseExceptions = False  # it would print a record's arguments past the formatter
 
 
 def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
