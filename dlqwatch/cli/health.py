@@ -52,8 +52,8 @@ def trouble(database: Path, monotonic: float) -> str | None:
             return f"no daemon has run with {database}"
         case Alive.GONE:
             return f"no daemon runs with {database} (the last was pid {pulse.pid} on {pulse.host})"
-        case Alive.OTHER_BOOT:
-            return "the pulse is of another boot of this machine"
+        case Alive.NO_PULSE:
+            return "the pulse can't be read, or is of another boot of this machine"
         case Alive.SILENT:
             silent = monotonic - pulse.tick
             return f"no tick has finished for {silent:.0f} s (limit {pulse.limit_s:.0f} s)"

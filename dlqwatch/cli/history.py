@@ -178,7 +178,8 @@ def _draw(
     out = tables.console()
     starts = [] if only_incidents else _starts(reader, since)
     if not incidents:
-        tables.line(out, "No incidents" + ("." if since is None else " since then."))
+        that = " that match" if only_incidents or since is not None else " so far"
+        tables.line(out, f"No incidents{that}.")
     else:
         rows = [
             (

@@ -91,9 +91,9 @@ def _draw(asked: Sequence[Asked], now: int) -> None:
     names = ("queue", "depth", "threshold", "oldest", "size", "reading")
     tables.table(out, names, rows, right="depth threshold")
     for one in asked:
-        if one.sample.reason is not None:
-            said = f"✗ {tidy(one.rules.name)}: {en_status.SAMPLE_REASONS[one.sample.reason]}"
-            detail = one.error.what if one.error is not None else one.sample.detail
-            tables.line(out, f"{said} ({detail})" if detail else said, tables.BAD)
-            if one.error is not None and one.error.do:
-                tables.line(out, one.error.do, indent=2)
+        if one.error is not None:
+            tables.line(out, f"✗ {tidy(one.rules.name)}: {one.error.what}", tables.BAD)
+            tables.line(out, one.error.do, indent=2)
+        elif one.sample.reason is not None:
+            said = f"{en_status.SAMPLE_REASONS[one.sample.reason]} ({one.sample.detail})"
+            tables.line(out, f"✗ {tidy(one.rules.name)}: {said}", tables.BAD)

@@ -13,6 +13,7 @@ from dlqwatch.cli import health, tables
 from dlqwatch.cli.main import add_config, add_json
 from dlqwatch.config import Settings, find_config, load
 from dlqwatch.decide.healthy import Daemon, Present, Trouble, troubles
+from dlqwatch.decide.liveness import Alive
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.store_reader import NoDatabase, Reader
 from dlqwatch.errors import EXIT_BAD
@@ -194,7 +195,7 @@ def _draw(
     if places:
         tables.table(out, ("destination", "state", "last told", "reason"), places)
     tables.line(out, f"outbox: {_outbox_words(present, now)}")
-    if daemon.started_at:
+    if daemon.alive not in (Alive.NEVER_RAN, Alive.GONE):
         since = tables.local(daemon.started_at, now)
         tables.line(out, f"daemon: pid {daemon.pid} on {tidy(daemon.host)}, started {since}")
 
@@ -204,8 +205,6 @@ def _queue_row(present: Present, rules: QueueRules, now: int) -> Sequence[tables
     state = alert.state if alert is not None else State.UNKNOWN
     if queue is not None and queue.nearest:
         words: tables.Cell = ("not in the account", tables.BAD)
-    elif span is not None and span.kind is SampleKind.FAILED:
-        words = (f"{en_status.STATES[state]}, last reading failed", tables.WARN)
     else:
         words = (en_status.STATES[state], tables.WARN if state is State.FIRING else "")
     expires = _expires_at(queue, span)
@@ -216,8 +215,16 @@ def _queue_row(present: Present, rules: QueueRules, now: int) -> Sequence[tables
         f"{span.depth:,}" if span is not None and span.depth is not None else "?",
         tables.ago(span.oldest_at, now) if known and span is not None else "?",
         _deadline(expires, now),
-        tables.ago(span.last_at, now) if span is not None else "never",
+        _read_words(span, now),
     )
+
+
+def _read_words(span: Span | None, now: int) -> tables.Cell:
+    if span is None:
+        return "never"
+    if span.kind is SampleKind.FAILED:
+        return f"failed {tables.ago(span.last_at, now)}", tables.WARN
+    return tables.ago(span.last_at, now)
 
 
 def _deadline(at: int | None, now: int) -> str:

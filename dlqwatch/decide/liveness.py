@@ -75,17 +75,15 @@ class Alive(StrEnum):
     NEVER_RAN = "never_ran"
     GONE = "gone"  # no process holds the lock
     SILENT = "silent"  # it holds the lock, and no tick has finished in time
-    OTHER_BOOT = "other_boot"  # the pulse was measured by another monotonic clock
+    NO_PULSE = "no_pulse"  # … or its pulse is unreadable, or of another monotonic clock
 
 
 def alive(*, held: bool, same_boot: bool, silent_s: float | None, limit_s: float) -> Alive:
     """`silent_s`: seconds since the tick in the pulse; None: there is no pulse."""
-    if silent_s is None:
-        return Alive.NEVER_RAN
     if not held:
-        return Alive.GONE
-    if not same_boot or silent_s < 0:
-        return Alive.OTHER_BOOT
+        return Alive.NEVER_RAN if silent_s is None else Alive.GONE
+    if silent_s is None or not same_boot or silent_s < 0:
+        return Alive.NO_PULSE
     return Alive.SILENT if silent_s > limit_s else Alive.RUNS
 
 

@@ -33,7 +33,7 @@ from dlqwatch.rows import (
     Transition,
 )
 
-WAIT_S = 2.0  # for a lock; then it is said
+WAIT_S = 1.0  # for a lock; then it is said
 BACKUP_PAGES = 2_000  # a step of 8 MB, after which the daemon may write
 # errors of the copy, not of its source
 _OF_COPY = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY")

@@ -43,7 +43,7 @@ def gate(rules: QueueRules) -> tuple[bool, str]:
     """Whether QG-009 is kept for a queue, and why (not)."""
     name = tidy(rules.name)
     if rules.keeps_qg009:
-        return True, f"kept for {name}: told at the first reading that sees a message"
+        return True, f"kept for {name}: told at the first sight of a message"
     why = []
     if rules.threshold != 1:
         why.append(f"threshold is {rules.threshold:,}, not 1")

@@ -73,8 +73,8 @@ def _no_daemon(daemon: Daemon, database: str) -> tuple[str, str]:
 def _silent(daemon: Daemon) -> tuple[str, str]:
     who = f"the daemon (pid {daemon.pid} on {tidy(daemon.host)})"
     again = "Its watchdog ends it, to be started again; if that doesn't happen, restart it."
-    if daemon.alive is Alive.OTHER_BOOT:
-        return f"{who} left a pulse that is of another boot of this machine", again
+    if daemon.alive is Alive.NO_PULSE:
+        return f"{who} has no pulse, or one of another boot of this machine", again
     return (
         f"{who} hangs: no poll has finished for {daemon.silent_s:.0f} s (limit "
         f"{daemon.limit_s:.0f} s)",
