@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -38,6 +38,7 @@ log = logging.getLogger("dlqwatch")
 
 EXIT_STALLED = 70  # EX_SOFTWARE: the restart policy brings it back
 END_S = 4.0  # of the 5 s that a stop may take
+SOON_S = 0.2
 
 
 def run(settings: Settings, *, log_style: str, log_level: str) -> int:
@@ -108,6 +109,7 @@ class Daemon:
         )
         self._ticks = watchdog.Ticks({r.name: r.poll_ms / 1000 for r in rules}, clock.monotonic())
         self._busy: set[str] = set()
+        self._again: set[str] = set()  # to be polled anew, once the tick that still runs has ended
         # timezone given: the default asks the machine, which may have no zone database
         self._scheduler = BackgroundScheduler(
             timezone=UTC, executors={"default": ThreadPoolExecutor(max(1, len(rules)))}
@@ -165,6 +167,8 @@ class Daemon:
                 log.exception("a tick of %s failed", queue)
             finally:
                 self._busy.discard(queue)
+            if queue in self._again:
+                self._poll_soon(queue)
             stamp, limit_s = self._ticks.slowest()
             self._lock.beat(stamp, limit_s, behind=self._engine.behind)
 
@@ -175,8 +179,16 @@ class Daemon:
         return thread is not None and thread.is_alive()
 
     def _reanchor(self) -> None:
-        for job in self._scheduler.get_jobs():
-            job.modify(next_run_time=datetime.now(UTC))
+        for queue in self._ticks.queues():
+            self._again.add(queue)
+            if queue not in self._busy:  # else when its tick ends: no two run at a time
+                self._poll_soon(queue)
+
+    def _poll_soon(self, queue: str) -> None:
+        self._again.discard(queue)
+        # a moment later: until then the scheduler may still count the last tick as running
+        soon = datetime.now(UTC) + timedelta(seconds=SOON_S)
+        self._scheduler.modify_job(queue, next_run_time=soon)
 
 
 def plan_of(settings: Settings) -> Plan:

@@ -21,6 +21,9 @@ class Ticks:
         self._polls_s = polls_s
         self._finished = dict.fromkeys(polls_s, monotonic)
 
+    def queues(self) -> tuple[str, ...]:
+        return tuple(self._polls_s)
+
     def finished(self, queue: str, monotonic: float) -> None:
         self._finished[queue] = monotonic
 
