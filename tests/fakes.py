@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dlqwatch.decide.outcomes import Answer
 from dlqwatch.decide.reading import QueueSettings
+from dlqwatch.engine import Journal
 from dlqwatch.errors import CloudflareError, StoreError
 from dlqwatch.facts import Payload
-from dlqwatch.model import DAY, Clock, Outcome, Sample, SampleKind, SampleReason
+from dlqwatch.model import DAY, Clock, NoticeStatus, Outcome, Sample, SampleKind, SampleReason
+from dlqwatch.rows import Change, Notice
 from dlqwatch.words.slack import receipt_key
 
 UNREACHABLE = CloudflareError(SampleReason.UNREACHABLE, "no way to Cloudflare")
@@ -71,6 +73,7 @@ class FakeSpeaker:
     threads: bool = True  # False: an answer to a reply lacks `thread_ts`
     posts: list[Posted] = field(default_factory=list)
     calls: list[tuple[str, int]] = field(default_factory=list)
+    stored_and_lost: int = 0
 
     def post(
         self,
@@ -91,6 +94,7 @@ class FakeSpeaker:
             where = thread_ts if threaded else None
             self.posts.append(Posted(ts, now, payload, where, broadcast, receipt_key(receipt)))
         if meets != "ok":
+            self.stored_and_lost += meets == "stored and lost"
             return Answer(Outcome.AMBIGUOUS, "no answer")
         ts = self.posts[-1].ts if self.bot else ""
         return Answer(Outcome.DELIVERED, channel="C1" if self.bot else "", ts=ts, threaded=threaded)
@@ -120,20 +124,26 @@ class FakeSpeaker:
 
 
 class FailingJournal:
-    """A journal in front of a real one that fails while `failing`."""
+    """A journal in front of a real one that fails while `failing`.
 
-    def __init__(self, inner: object) -> None:
+    `delivered`: the notices that were confirmed, in the order in which that was written.
+    """
+
+    def __init__(self, inner: Journal) -> None:
         self.inner = inner
         self.failing = False
         self.waits: list[int | None] = []  # the wait each write was given
-        self.writes = 0
+        self.delivered: list[Notice] = []
 
-    def write(self, changes: object, *, wait_ms: int | None = None) -> None:
+    def write(self, changes: Iterable[Change], *, wait_ms: int | None = None) -> None:
         self.waits.append(wait_ms)
         if self.failing:
             raise StoreError("the disk is full", "Free some space.")
-        self.writes += 1
-        self.inner.write(changes)  # type: ignore[attr-defined]
+        known = list(changes)
+        self.inner.write(known)
+        self.delivered += [
+            c for c in known if isinstance(c, Notice) and c.status is NoticeStatus.DELIVERED
+        ]
 
     def close(self) -> None:
-        self.inner.close()  # type: ignore[attr-defined]
+        self.inner.close()

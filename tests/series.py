@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from dlqwatch.decide.inputs import TimePassed
 from dlqwatch.decide.outcomes import not_sent
@@ -53,7 +54,7 @@ def told(
     *,
     kind: DestinationKind = WEBHOOK,
     retention_ms: int | None = 4 * DAY,
-    **rules: object,
+    **rules: Any,
 ) -> str:
     """What people were told of this series. `rules`: fields of `QueueRules`."""
     with playing(series, kind=kind, retention_ms=retention_ms, **rules) as play:
@@ -69,9 +70,9 @@ class playing:  # noqa: N801, reads as a word of the language
         *,
         kind: DestinationKind = WEBHOOK,
         retention_ms: int | None = 4 * DAY,
-        **rules: object,
+        **rules: Any,
     ) -> None:
-        self._rules = replace(QueueRules(QUEUE), **rules)  # type: ignore[arg-type]
+        self._rules = replace(QueueRules(QUEUE), **rules)
         self._series = series
         self._manager = light(kind, self._rules)
         self._retention_ms = retention_ms

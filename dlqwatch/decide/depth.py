@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dlqwatch.decide.alerting import Timing
-from dlqwatch.decide.incidents import Judgement, abandon, judge, raise_severity, show
+from dlqwatch.decide.incidents import (
+    Judgement,
+    abandon,
+    judge,
+    raise_severity,
+    show,
+    standing_alert,
+)
 from dlqwatch.decide.judging import depth_condition, depth_severity, reached_mark
 from dlqwatch.decide.notifying import rearmed_mark
 from dlqwatch.decide.quieting import notice_ack, shown
@@ -46,7 +53,7 @@ def sampled(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> No
 
 def time_passed(draft: Draft, queue: Queue, rules: QueueRules) -> None:
     """No reading, but reminders and marks fall due by time all the same."""
-    incident = open_incident(draft, draft.get(Alert, Rule.DEPTH, rules.name))
+    incident = open_incident(draft, standing_alert(draft, Rule.DEPTH, rules.name))
     if incident is not None:
         _due(draft, incident, queue, rules)
 

@@ -108,6 +108,7 @@ def standing_alert(draft: Draft, rule: Rule, subject: str) -> Alert:
                 opened_at=min(incident.opened_at, draft.now),
                 told_at=_past(incident.told_at, draft.now),
                 first_told_at=_past(incident.first_told_at, draft.now),
+                facts=past_facts(incident.facts, draft.now),
             )
         )
     return draft.put(replace(alert, since=sane.since, clear_since=sane.clear_since))
@@ -115,6 +116,14 @@ def standing_alert(draft: Draft, rule: Rule, subject: str) -> Alert:
 
 def _past(at: int | None, now: int) -> int | None:
     return None if at is None else min(at, now)
+
+
+def past_facts(facts: IncidentKind, now: int) -> IncidentKind:
+    """The facts with no time of the past in the future: an age is never negative."""
+    sane = replace(facts, at=min(facts.at, now), opened_at=min(facts.opened_at, now))
+    if isinstance(sane, DepthFacts):
+        return replace(sane, oldest_at=_past(sane.oldest_at, sane.at))
+    return sane
 
 
 def _open(draft: Draft, judgement: Judgement, facts: IncidentKind) -> Incident:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dlqwatch.decide.incidents import past_facts
 from dlqwatch.decide.world import RETRY_AT, Draft
 from dlqwatch.rows import Alert, Card, Delivery, DestinationRow, Incident, Meta
 
@@ -39,9 +40,13 @@ def stepped_back(draft: Draft, by_ms: int) -> None:
         draft.put(replace(alert, since=moved(alert.since), clear_since=moved_if(alert.clear_since)))
     for incident in list(draft.all(Incident)):
         if incident.resolved_at is None:
+            facts = incident.facts
+            shifted = replace(facts, at=moved(facts.at), opened_at=moved(facts.opened_at))
             draft.put(
                 replace(
                     incident,
+                    opened_at=moved(incident.opened_at),
+                    facts=past_facts(shifted, draft.now),
                     told_at=moved_if(incident.told_at),
                     first_told_at=moved_if(incident.first_told_at),
                 )
