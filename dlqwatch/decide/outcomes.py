@@ -7,6 +7,7 @@ words second; a name nobody knows is temporary, tried on, and named loudly in th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,9 @@ class Answer:
     channel: str = ""
     ts: str = ""
     threaded: bool = True  # False: a reply that Slack made a message of its own
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")  # of an error, as Slack writes them
 
 
 def _all(outcome: Outcome, names: str) -> dict[str, Outcome]:
@@ -121,8 +125,9 @@ def api_answer(status: int, data: object, retry_at: int | None = None) -> Answer
         )
     if isinstance(error, str) and error in API_ERRORS:
         return Answer(API_ERRORS[error], error, retry_at)
-    if status == 200 and body.get("ok") is False and isinstance(error, str) and error:
-        return Answer(Outcome.TEMPORARY, f"unknown error {error[:60]}", retry_at)
+    # slack_sdk makes such a body of anything that isn't JSON, with a sentence as its error
+    if status == 200 and body.get("ok") is False and _NAME.fullmatch(str(error)):
+        return Answer(Outcome.TEMPORARY, f"unknown error {error}", retry_at)
     if status in (401, 403, 404, 410):
         return Answer(Outcome.NEEDS_PERSON, f"HTTP {status}")
     return Answer(Outcome.AMBIGUOUS, f"HTTP {status}: not an answer of Slack's Web API")
