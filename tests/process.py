@@ -116,6 +116,11 @@ class Place:
     def database(self) -> Path:
         return self.folder / "dlqwatch.db"
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What may be in the configuration, and nowhere else."""
+        return (READ_TOKEN, self.slack.bot_token, self.slack.webhook_url.rpartition("/")[2])
+
     def config(self) -> Path:
         """Written anew, as the place is now."""
         address = f'webhook_url = "{self.slack.webhook_url}"'
@@ -143,10 +148,11 @@ class Place:
     def daemon(self, *options: str, env: dict[str, str] | None = None) -> Daemon:
         return Daemon(self.config(), *options, env=env)
 
-    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Another command with the same configuration, to its end."""
+    def command(self, *words: str, rewrite: bool = True) -> subprocess.CompletedProcess[str]:
+        """Another command, to its end. `rewrite`: False for a configuration changed by hand."""
+        config = self.config() if rewrite else self.folder / "config.toml"
         return subprocess.run(
-            [sys.executable, "-m", "dlqwatch", *words, "--config", str(self.config())],
+            [sys.executable, "-m", "dlqwatch", *words, "--config", str(config)],
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,
