@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from dlqwatch import __version__
-from dlqwatch.errors import EXIT_USAGE, DlqwatchError
+from dlqwatch.errors import EXIT_UNKNOWN, EXIT_USAGE, DlqwatchError
 
 # name, module, what it does in a line; the order of `--help`
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -47,18 +47,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = import_module(f"dlqwatch.cli.{next(m for n, m, _ in COMMANDS if n == name)}")
     sub = _sub_parser(name, getattr(command, "EXITS", ""))
     command.add_arguments(sub)
-    code = 0
     try:
         code = int(command.main(sub.parse_args(arguments)))
         sys.stdout.flush()
+        return code
     except DlqwatchError as error:
         sys.stderr.write(f"dlqwatch {name}: {error}\n")
         return error.exit_code
-    except BrokenPipeError:  # `| head` has seen enough; Python would complain when it ends
+    except BrokenPipeError:
+        # `| head` has seen enough, and nobody the whole answer; Python must not complain at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_UNKNOWN
     except KeyboardInterrupt:
         return 130
-    return code
 
 
 def _command_at(arguments: Sequence[str]) -> int | None:

@@ -66,8 +66,13 @@ def console() -> Console:
     for stream in (sys.stdout, sys.stderr):  # an old encoding must not hide the rest
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich itself would end the process; cli/main.py knows better
+
     # what comes from outside is data: no markup, no emoji codes, nothing guessed
-    return Console(markup=False, emoji=False, highlight=False, soft_wrap=False)
+    return Screen(markup=False, emoji=False, highlight=False)
 
 
 Cell = str | tuple[str, str]  # text, or text and its style

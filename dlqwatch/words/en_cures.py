@@ -20,6 +20,7 @@ _CURES: tuple[tuple[str, str], ...] = (
     ("channel_is_archived", _UNARCHIVE),
     ("is_archived", _UNARCHIVE),
     ("not_in_channel", _INVITE),
+    ("404 channel_not_found", _WEBHOOK),
     ("channel_not_found", f"{_CHANNEL}; if it is private: {_INVITE[0].lower()}{_INVITE[1:]}"),
     ("team_not_found", _CHANNEL),
     ("restricted_action", _ALLOW),
