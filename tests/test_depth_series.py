@@ -6,6 +6,7 @@ The language is in series.py; a word is a poll, every 30 s unless a test says ot
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -268,13 +269,13 @@ def test_age_alone_makes_it_critical_while_nothing_else_changes() -> None:
 
 
 def test_old_by_a_fixed_age_is_critical_whatever_the_retention() -> None:
-    fixed = {"critical_age_share": None, "critical_age_ms": 2 * HOUR}
+    fixed: dict[str, Any] = {"critical_age_share": None, "critical_age_ms": 2 * HOUR}
     assert told("1~1h", retention_ms=None, **fixed) == "first:1@0"
     assert told("1~2h", retention_ms=None, **fixed) == "first:1!@0"
 
 
 def test_an_unknown_age_is_at_least_the_incidents_own() -> None:
-    fixed = {"critical_age_share": None, "critical_age_ms": 2 * MINUTE}
+    fixed: dict[str, Any] = {"critical_age_share": None, "critical_age_ms": 2 * MINUTE}
     assert told("?1*6", **fixed) == "first:1@0 severity_raised:1!@2m"
 
 
