@@ -1,10 +1,15 @@
-"""Errors that say what is wrong, where, and what to do next. Never a secret."""
+"""Errors that say what is wrong, where, and what to do next. Never a secret.
+
+Light: `health` starts every half minute and needs no more than this, so neither dataclasses nor
+the model are imported for it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from dlqwatch.model import SampleReason
+if TYPE_CHECKING:
+    from dlqwatch.model import SampleReason
 
 EXIT_BAD = 1  # the answer is bad
 EXIT_USAGE = 2  # usage or configuration
@@ -47,8 +52,7 @@ class LockHeld(DlqwatchError):
     exit_code = EXIT_USAGE
 
 
-@dataclass(frozen=True, slots=True)
-class CloudflareAnswer:
+class CloudflareAnswer(NamedTuple):
     """What Cloudflare said, kept for people. `message` is Cloudflare's own words, shortened."""
 
     status: int | None = None
@@ -82,6 +86,8 @@ class QueueNotListed(CloudflareError):
     """A fully read list doesn't have this queue. `nearest`: names much like it."""
 
     def __init__(self, name: str, nearest: tuple[str, ...], listed: int) -> None:
+        from dlqwatch.model import SampleReason
+
         like = ", ".join(f'"{n}"' for n in nearest)
         super().__init__(
             SampleReason.QUEUE_NOT_LISTED,

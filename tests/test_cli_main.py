@@ -22,6 +22,7 @@ from tests.cli_world import alive, left_behind, now, sections, write_config
 Capture = pytest.CaptureFixture[str]
 HEAVY = {"pydantic", "pydantic_settings", "rich", "httpx", "httpcore", "slack_sdk", "apscheduler"}
 HEAVY |= {"sqlite3", "urllib.request", "ssl", "email", "http", "asyncio", "pygments"}
+HEAVY |= {"dataclasses", "inspect", "shutil", "socket", "logging", "dlqwatch.model"}
 NAMES = [name for name, _, _ in COMMANDS]
 
 

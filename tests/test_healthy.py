@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from dlqwatch.decide.alive import Alive, alive
 from dlqwatch.decide.healthy import UNTOLD_MS, Cause, Daemon, Present, Trouble, troubles
-from dlqwatch.decide.liveness import Alive, alive
 from dlqwatch.facts import StartedFacts
 from dlqwatch.model import (
     HOUR,

@@ -106,7 +106,7 @@ def _services(settings: Settings, show: Show) -> None:
 def _database(path: Path) -> Check:
     """Its place, and whether a daemon holds it."""
     from dlqwatch.cli.status import look, read
-    from dlqwatch.decide.liveness import Alive
+    from dlqwatch.decide.alive import Alive
     from dlqwatch.edges.store import check_place
 
     try:

@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Watches Cloudflare dead-letter queues: no dead letter dies unseen.\n\n"
         f"commands (dlqwatch COMMAND --help for each):\n{listed}",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=_width()),
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dlqwatch {__version__}")
@@ -96,8 +96,18 @@ def _sub_parser(name: str, exits: str) -> argparse.ArgumentParser:
         prog=f"dlqwatch {name}",
         description=f"{says[0].upper()}{says[1:]}.",
         epilog=f"Exit codes: {exits}." if exits else None,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, width=_width()),
         allow_abbrev=False,
     )
+
+
+def _width() -> int:
+    """The terminal's, less a margin. argparse would import shutil for it, 7 ms in `health` too."""
+    try:
+        columns = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns
+    except (ValueError, OSError):
+        columns = 80
+    return max(40, columns - 2)
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:

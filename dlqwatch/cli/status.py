@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from dlqwatch.cli import health, tables
 from dlqwatch.cli.main import add_config, add_json
 from dlqwatch.config import Settings, find_config, load
+from dlqwatch.decide.alive import Alive
 from dlqwatch.decide.healthy import Daemon, Present, Trouble, troubles
-from dlqwatch.decide.liveness import Alive
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.store_reader import NoDatabase, Reader
 from dlqwatch.errors import EXIT_BAD

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dlqwatch.decide.liveness import Alive
+from dlqwatch.decide.alive import Alive
 from dlqwatch.model import MINUTE, DestinationState, QueueRules, SampleReason
 from dlqwatch.rows import Alert, Delivery, DestinationRow, Incident, Notice, Queue, Span
 

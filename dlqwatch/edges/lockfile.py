@@ -9,17 +9,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import socket
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from dlqwatch.errors import LockHeld, StoreRefused
 
 SIZE = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Pulse:
+class Pulse(NamedTuple):
     """What a running daemon says of itself.
 
     `tick` is the monotonic second at which a tick of the slowest queue last finished, `limit_s`
@@ -75,7 +73,7 @@ class Lock:
         """The pulse that the last process left behind, if there was one."""
         self._pulse = Pulse(
             pid=os.getpid(),
-            host=socket.gethostname(),
+            host=os.uname().nodename,
             boot=boot_id(),
             started_at=now,
             tick=monotonic,
@@ -96,7 +94,7 @@ class Lock:
         os.close(self._fd)
 
     def _write(self) -> None:
-        text = json.dumps(asdict(self._pulse)).encode()
+        text = json.dumps(self._pulse._asdict()).encode()
         try:
             os.pwrite(self._fd, text.ljust(SIZE), 0)
         except OSError:
@@ -130,6 +128,6 @@ def is_held(database: Path) -> bool:
 def _parse(data: bytes) -> Pulse | None:
     try:
         found = json.loads(data)
-        return Pulse(**{name: found[name] for name in Pulse.__slots__})
+        return Pulse(**{name: found[name] for name in Pulse._fields})
     except (ValueError, TypeError, KeyError):
         return None

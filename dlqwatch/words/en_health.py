@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dlqwatch.decide.alive import Alive
 from dlqwatch.decide.healthy import Cause, Daemon, Trouble
-from dlqwatch.decide.liveness import Alive
 from dlqwatch.words.commands import CHECK, TRIAL
 from dlqwatch.words.en_cures import cure
 from dlqwatch.words.en_status import SAMPLE_REASONS
