@@ -28,7 +28,7 @@ from dlqwatch.facts import Payload
 from dlqwatch.model import Clock, Outcome
 from dlqwatch.words.slack import receipt_key
 
-LOOK_BACK_S = 5  # our clock and Slack's differ by less than this
+LOOK_BACK_S = 120  # our clock and Slack's may differ by a minute before anyone is told
 LOOK_PAGES = 5
 LOOK_LIMIT = 100
 
@@ -212,7 +212,10 @@ class Bot:
                 return Answer(
                     Outcome.TEMPORARY, f"{method}: {answer.error}", retry_at=answer.retry_at
                 )
-            found = _with_receipt(data.get("messages"), key)
+            messages = data.get("messages")
+            if not isinstance(messages, list):
+                return Answer(Outcome.TEMPORARY, f"{method}: no list of messages")
+            found = _with_receipt(messages, key)
             if found is not None:
                 return Answer(
                     Outcome.DELIVERED,
@@ -223,8 +226,8 @@ class Bot:
             metadata = data.get("response_metadata")
             cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, Mapping) else ""
             if not cursor:
-                break
-        return Answer(Outcome.TARGET_GONE, "not there")
+                return Answer(Outcome.TARGET_GONE, "not there")
+        return Answer(Outcome.NEEDS_PERSON, f"{method}: too many messages to look through")
 
     def _call(
         self, method: str, arguments: dict[str, Any], *, read: bool = False
@@ -249,9 +252,7 @@ def _content(payload: Payload) -> dict[str, Any]:
     return {"text": payload.text, "blocks": list(payload.blocks or ())}
 
 
-def _with_receipt(messages: object, key: str) -> Mapping[str, Any] | None:
-    if not isinstance(messages, list):
-        return None
+def _with_receipt(messages: list[Any], key: str) -> Mapping[str, Any] | None:
     for message in messages:
         if isinstance(message, Mapping) and receipt_key(message.get("metadata")) == key:
             return message
