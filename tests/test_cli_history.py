@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from dlqwatch.cli.main import main
 from dlqwatch.cli.tables import sparkline
 from dlqwatch.decide.outcomes import Answer
 from dlqwatch.model import DAY, Outcome, QueueRules
-from tests.cli_world import left_behind, now, write_config
+from tests.cli_world import database, left_behind, now, write_config
 from tests.rig import QUEUE
 
 Capture = pytest.CaptureFixture[str]
@@ -234,3 +235,16 @@ def test_a_long_incident_is_drawn_from_hours(tmp_path: Path, capsys: Capture) ->
     lines = shown(tmp_path, capsys, "--incident", "1")
     (drawn,) = [line for line in lines if "█" in line]
     assert (len(drawn), drawn[0], drawn[-1]) == (BARS, "▄", "█")
+
+
+def test_an_incident_whose_readings_are_no_longer_kept_is_drawn_from_hours(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    with left_behind(tmp_path, ago_s=120) as rig:
+        rig.holds(2)
+        rig.run(120)
+    db = sqlite3.connect(database(tmp_path))
+    with db:
+        db.execute("DELETE FROM spans")
+    db.close()
+    assert "█" * BARS in shown(tmp_path, capsys, "--incident", "1")

@@ -125,9 +125,9 @@ def test_the_options_may_come_before_the_command(tmp_path: Path, capsys: Capture
 def test_a_file_may_have_a_commands_name(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_config(tmp_path).rename(tmp_path / "status")
+    write_config(tmp_path).rename(tmp_path / "history")
     monkeypatch.chdir(tmp_path)
-    for arguments in (["--config", "status", "status"], ["status", "--config", "status"]):
+    for arguments in (["--config", "history", "status"], ["status", "--config", "history"]):
         assert main([*arguments, "--json"]) == 1
         assert capsys.readouterr().out.startswith("{")
 

@@ -102,10 +102,12 @@ def depth_bars(reader: Reader, incident: Incident, end: int) -> str:
     if incident.rule is not Rule.DEPTH:
         return ""
     start = incident.opened_at
-    spans, hours = reader.depths(incident.subject, start, end)
+    # of a long one the readings may be many, of an old one they are no longer kept
+    spans = reader.spans(incident.subject, start, end) if end - start < LONG_MS else ()
     # a reading holds until the next one should come
     parts = [(s.first_at, s.last_at + s.every_ms, s.depth) for s in spans if s.depth is not None]
-    if not parts or end - start >= LONG_MS:
+    if not parts:
+        hours = reader.hours(incident.subject, start, end)
         parts = [(h.hour, h.hour + HOUR - 1, h.high) for h in hours if h.high is not None]
     values = bars(parts, start, end)
     return tables.sparkline(values) if any(v is not None for v in values) else ""

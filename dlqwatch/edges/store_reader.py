@@ -20,7 +20,7 @@ from dlqwatch.decide.healthy import Present
 from dlqwatch.edges.store import explain, select
 from dlqwatch.edges.store_schema import VERSION
 from dlqwatch.errors import StoreError, StoreRefused
-from dlqwatch.model import Rule
+from dlqwatch.model import HOUR, Rule
 from dlqwatch.rows import (
     Alert,
     Delivery,
@@ -37,6 +37,8 @@ WAIT_S = 1.0  # for a lock; then it is said
 BACKUP_PAGES = 2_000  # a step of 8 MB, after which the daemon may write
 # errors of the copy, not of its source
 _OF_COPY = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY")
+
+_NAMED = "queue = (SELECT id FROM queues WHERE name = ?)"
 
 
 class NoDatabase(StoreError):
@@ -148,23 +150,17 @@ class Reader:
         with self._moment() as db:
             return tuple(select(db, Transition, "incident = ? ORDER BY id", incident.id))
 
-    def depths(self, name: str, start: int, end: int) -> tuple[tuple[Span, ...], tuple[Hour, ...]]:
-        """What was read of a queue from `start` to `end` (ms): spans while kept, and hours."""
+    def spans(self, name: str, start: int, end: int) -> tuple[Span, ...]:
+        """What was read of a queue from `start` to `end` (ms), as far back as it is kept."""
+        where = f"{_NAMED} AND last_at >= ? AND first_at <= ? ORDER BY id"
         with self._moment() as db:
-            number = "queue = (SELECT id FROM queues WHERE name = ?)"
-            spans = select(
-                db,
-                Span,
-                f"{number} AND last_at >= ? AND first_at <= ? ORDER BY id",
-                name,
-                start,
-                end,
-            )
-            hours = select(
-                db, Hour, f"{number} AND hour > ? AND hour <= ? ORDER BY hour", name,
-                start - 3_600_000, end,
-            )  # fmt: skip
-        return tuple(spans), tuple(hours)
+            return tuple(select(db, Span, where, name, start, end))
+
+    def hours(self, name: str, start: int, end: int) -> tuple[Hour, ...]:
+        """The same by the hour, kept for good: the hours that lie at least partly inside."""
+        where = f"{_NAMED} AND hour > ? AND hour <= ? ORDER BY hour"
+        with self._moment() as db:
+            return tuple(select(db, Hour, where, name, start - HOUR, end))
 
     def back_up(self, target: Path) -> int:
         """Copy the whole database to `target`, which appears only when it is good.
