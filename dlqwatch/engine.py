@@ -78,8 +78,9 @@ class Engine:
     def due_in_ms(self, destination: str) -> int | None:
         """How long until the destination has something to do; None: nothing waits."""
         with self._lock:
+            now = self._now()  # first: due times move with a clock that went back
             due = next_due(self._world, destination)
-            return None if due is None else max(0, due - self._now())
+            return None if due is None else max(0, due - now)
 
     def cloudflare_wait_ms(self) -> int:
         """How long Cloudflare asked us to wait; 0: it may be called."""

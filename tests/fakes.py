@@ -140,7 +140,7 @@ class FailingJournal:
         if self.failing:
             raise StoreError("the disk is full", "Free some space.")
         known = list(changes)
-        self.inner.write(known)
+        self.inner.write(known, **({} if wait_ms is None else {"wait_ms": wait_ms}))
         self.delivered += [
             c for c in known if isinstance(c, Notice) and c.status is NoticeStatus.DELIVERED
         ]

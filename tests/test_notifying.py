@@ -17,33 +17,12 @@ from dlqwatch.decide.notifying import (
     stronger,
     why_tell,
 )
-from dlqwatch.facts import DepthFacts
-from dlqwatch.model import DAY, HOUR, MINUTE, QueueRules, Reason, Resolution, Rule, Severity
+from dlqwatch.model import DAY, HOUR, MINUTE, QueueRules, Reason, Resolution, Severity
 from dlqwatch.rows import Incident
 from tests.rig import QUEUE
+from tests.specimens import FACTS, NOW, UNTOLD
 
-NOW = 1_794_000_000_000
 RULES = QueueRules(QUEUE)
-FACTS = DepthFacts(
-    at=NOW,
-    depth=3,
-    bytes=100,
-    oldest_at=NOW - HOUR,
-    retention_ms=4 * DAY,
-    threshold=1,
-    peak_depth=3,
-    opened_at=NOW - HOUR,
-    severity=Severity.WARNING,
-)
-UNTOLD = Incident(
-    id=1,
-    rule=Rule.DEPTH,
-    subject=QUEUE,
-    opened_at=NOW - HOUR,
-    severity=Severity.WARNING,
-    facts=FACTS,
-    peak_depth=3,
-)
 TOLD = replace(
     UNTOLD,
     first_told_at=NOW - HOUR,

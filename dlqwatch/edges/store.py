@@ -82,7 +82,11 @@ class Store:
         check_place(path)
         try:
             self._db = connect(path)
-            self._migrate()
+            try:
+                self._migrate()
+            except BaseException:
+                self._db.close()
+                raise
         except sqlite3.Error as error:
             raise explain(error, path) from error
 
@@ -135,7 +139,6 @@ class Store:
         db = self._db
         have = int(db.execute("PRAGMA user_version").fetchone()[0])
         if have > VERSION:
-            db.close()
             raise StoreRefused(
                 f"{self.path} was written by a newer dlqwatch (schema {have}, this one knows "
                 f"{VERSION})",
@@ -149,7 +152,8 @@ class Store:
                 db.execute(f"PRAGMA user_version = {number + 1}")
                 db.execute("COMMIT")
             except BaseException:
-                db.execute("ROLLBACK")
+                if db.in_transaction:  # a full disk has rolled back already
+                    db.execute("ROLLBACK")
                 raise
 
 
