@@ -31,6 +31,7 @@ from dlqwatch.edges.lockfile import Lock
 from dlqwatch.edges.speakers import speaker
 from dlqwatch.edges.store import Store, check_place
 from dlqwatch.engine import Engine
+from dlqwatch.errors import LockHeld
 from dlqwatch.model import Clock
 from dlqwatch.words.en_itself import start_line
 
@@ -38,6 +39,7 @@ log = logging.getLogger("dlqwatch")
 
 EXIT_STALLED = 70  # EX_SOFTWARE: the restart policy brings it back
 END_S = 4.0  # of the 5 s that a stop may take
+LOCK_TRIES, LOCK_WAIT_S = 5, 0.1
 SOON_S = 0.2
 
 
@@ -50,7 +52,7 @@ def run(settings: Settings, *, log_style: str, log_level: str) -> int:
     clock = SystemClock()
     path = Path(settings.database.path)
     check_place(path)
-    lock = Lock(path, now=clock.now(), monotonic=clock.monotonic())
+    lock = take_lock(path, clock)
     daemon = Daemon(settings, clock, lock)
     try:
         why = daemon.run(stop)
@@ -62,6 +64,19 @@ def run(settings: Settings, *, log_style: str, log_level: str) -> int:
         logging.shutdown()
         os._exit(code)
     return code
+
+
+def take_lock(database: Path, clock: Clock) -> Lock:
+    """The lock, if need be after a moment: `health` and `status` touch it when they look.
+
+    Raises LockHeld while another daemon has it.
+    """
+    for _ in range(LOCK_TRIES):
+        try:
+            return Lock(database, now=clock.now(), monotonic=clock.monotonic())
+        except LockHeld:
+            time.sleep(LOCK_WAIT_S)
+    return Lock(database, now=clock.now(), monotonic=clock.monotonic())
 
 
 class Daemon:
