@@ -284,3 +284,17 @@ def test_no_secret_is_shown(
         out, err = capsys.readouterr()
         assert READ_TOKEN not in out + err
         assert BOT_TOKEN not in out + err
+
+
+def test_what_keeps_everything_from_being_asked_is_a_line_too(
+    tmp_path: Path,
+    cf: SimCloudflare,
+    slack: SimSlack,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    code, found = check(write_config(tmp_path, sections(cf, slack)), capsys)
+    assert (code, found["services"][0]["result"]) == (1, "bad")
+    assert "SSL_CERT_FILE" in found["services"][0]["what"]
+    assert found["QG-009"]

@@ -70,7 +70,10 @@ def main(options: argparse.Namespace) -> int:
     many = "1 queue" if len(queues) == 1 else f"{len(queues)} queues"
     show(Check("configuration", Result.OK, f"{path}: {many}"))
     show(_database(Path(settings.database.path)))
-    _services(settings, show)
+    try:
+        _services(settings, show)
+    except DlqwatchError as error:  # a secret's file that went away, a proxy that can't be used
+        show(Check("services", Result.BAD, error.what, error.do))
     for rules in queues:
         kept, words = en_check.gate(rules)
         show(Check("QG-009", Result.OK if kept else Result.NOTE, words))
