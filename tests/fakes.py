@@ -22,22 +22,33 @@ UNREACHABLE = CloudflareError(SampleReason.UNREACHABLE, "no way to Cloudflare")
 @dataclass
 class FakeQueues:
     """What a poller asks. `says` holds each queue's answer: a sample (its time is put right when
-    it is read) or the error that is raised."""
+    it is read) or the error that is raised; `ids` the id of each name, or the error."""
 
     clock: Clock
     says: dict[str, Sample | CloudflareError] = field(default_factory=dict)
+    ids: dict[str, str | CloudflareError] = field(default_factory=dict)
     retention_ms: int | None = 4 * DAY
+    settings: CloudflareError | None = None  # what reading the settings raises
+    calls: list[str] = field(default_factory=list)
 
     def find_queue(self, name: str) -> str:
-        return name
+        self.calls.append(f"find {name}")
+        found = self.ids.get(name, name)
+        if isinstance(found, CloudflareError):
+            raise found
+        return found
 
     def metrics(self, queue_id: str) -> Sample:
+        self.calls.append(f"read {queue_id}")
         answer = self.says.get(queue_id, Sample(0, SampleKind.COMPLETE, 0, 0))
         if isinstance(answer, CloudflareError):
             raise answer
         return replace(answer, at=self.clock.now())
 
     def queue(self, queue_id: str) -> QueueSettings:
+        self.calls.append(f"audit {queue_id}")
+        if self.settings is not None:
+            raise self.settings
         return QueueSettings(queue_id, self.retention_ms, None, None, None)
 
 
