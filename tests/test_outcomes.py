@@ -126,6 +126,14 @@ def test_an_unknown_error_is_named_and_shortened() -> None:
     assert len(long.error) < 200
 
 
+def test_an_id_that_can_be_none_is_not_kept() -> None:
+    good = api_answer(200, {"ok": True, "channel": "C0123", "ts": "1794000000.000100"})
+    assert (good.channel, good.ts) == ("C0123", "1794000000.000100")
+    for odd in ("\ud800", "", " ", "1" * 100, 5, None, ["C1"], "a\nb"):
+        answer = api_answer(200, {"ok": True, "channel": odd, "ts": odd})
+        assert (answer.outcome, answer.channel, answer.ts) == (DELIVERED, "", "")
+
+
 def test_a_webhooks_words_are_kept_only_where_they_are_a_word() -> None:
     assert webhook_answer(410, "channel_is_archived").error == "HTTP 410 channel_is_archived"
     assert webhook_answer(502, "<html>secret</html>").error == "HTTP 502"

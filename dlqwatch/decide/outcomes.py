@@ -27,6 +27,7 @@ class Answer:
 
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")  # of an error, as Slack writes them
+_ID = re.compile(r"[A-Za-z0-9._-]{1,60}")  # a channel's or a message's
 
 
 def _all(outcome: Outcome, names: str) -> dict[str, Outcome]:
@@ -114,13 +115,12 @@ def api_answer(status: int, data: object, retry_at: int | None = None) -> Answer
     body = data if isinstance(data, Mapping) else {}
     error = body.get("error")
     if status == 200 and body.get("ok") is True:
-        channel, ts = body.get("channel"), body.get("ts")
         message = body.get("message")
         threaded = isinstance(message, Mapping) and bool(message.get("thread_ts"))
         return Answer(
             Outcome.DELIVERED,
-            channel=channel if isinstance(channel, str) else "",
-            ts=ts if isinstance(ts, str) else "",
+            channel=_id(body.get("channel")),
+            ts=_id(body.get("ts")),
             threaded=threaded,
         )
     if isinstance(error, str) and error in API_ERRORS:
@@ -199,6 +199,11 @@ def _lacking(scopes: frozenset[str], private: object) -> tuple[str, ...]:
     if private is None and any(s.startswith("groups:") for s in scopes):
         kind = "groups"  # which kind of channel it is could not be read
     return tuple(s for s in (f"{kind}:read", f"{kind}:history") if s not in scopes)
+
+
+def _id(value: object) -> str:
+    """An ID that can be kept and sent back; "" for what is none (no card is made of that)."""
+    return value if isinstance(value, str) and _ID.fullmatch(value) else ""
 
 
 def not_sent(what: str) -> Answer:
