@@ -138,6 +138,9 @@ class playing:  # noqa: N801, reads as a word of the language
             reason = SampleReason.AGE_UNKNOWN
             return Sample(0, SampleKind.PARTIAL, depth, depth * 100, None, reason)
         oldest = now - parse_duration(match["age"]) if match["age"] else self._oldest
+        if oldest is not None and oldest > now:  # our clock went back: as read_metrics has it
+            reason = SampleReason.AGE_IN_FUTURE
+            return Sample(0, SampleKind.PARTIAL, depth, depth * 100, None, reason)
         return Sample(0, SampleKind.COMPLETE, depth, depth * 100, oldest)
 
     def _shown(self, notice: Notice) -> str:

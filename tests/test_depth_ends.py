@@ -133,6 +133,17 @@ def test_a_clock_that_went_back_between_two_processes_storms_nothing() -> None:
         assert reasons == [Reason.FIRST, Reason.GROWN]
 
 
+def test_no_age_is_negative_after_the_clock_went_back_between_two_processes() -> None:
+    for word in ("3", "."):
+        with playing(f"3 -1h restart {word}") as play:
+            (incident,) = play.rig.incidents()
+            facts = incident.facts
+            assert isinstance(facts, DepthFacts)
+            assert incident.opened_at <= play.rig.clock.now()
+            assert facts.opened_at <= facts.at <= play.rig.clock.now()
+            assert facts.oldest_at is None or facts.oldest_at <= facts.at
+
+
 def test_an_hour_forward_is_no_storm() -> None:
     assert told("1 +1h 1*40") == "first:1@0"
 

@@ -88,14 +88,15 @@ def test_what_says_that_dlqwatch_started_yields_to_an_alert() -> None:
         assert [line[0] for line in rig.posted()] == ["🟠", "🟢"]
 
 
-def test_depth_goes_before_what_says_that_dlqwatch_started_also_after_a_failure() -> None:
+def test_of_all_that_is_due_a_depth_alert_goes_first() -> None:
     with light(WEBHOOK, started=False) as rig:
         rig.speaker.weather = not_sent("connection refused")
         rig.run(20, polling=False)
         rig.holds(3)
         rig.poll()
         rig.speaker.weather = "ok"
-        rig.run(90, polling=False)
+        rig.clock.move(120)  # both are due
+        rig.run(5, polling=False)
         assert [line[0] for line in rig.posted()] == ["🟠", "🟢"]
 
 
