@@ -54,7 +54,6 @@ CALLS_PER_AUDIT = 2
 NOT_BUILT = (
     "cloudflare.operator_token",
     "cloudflare.operator_token_file",
-    "slack.fallback",
     "heartbeat.url",
     "heartbeat.fail_url",
     "server.listen",
@@ -99,6 +98,10 @@ class Settings(BaseSettings):
     def rules(self) -> tuple[QueueRules, ...]:
         """What holds for each queue, in the file's order."""
         return tuple(queue.rules(self.alerts) for queue in self.queues)
+
+    def daemon_rules(self) -> QueueRules:
+        """`[alerts]` alone, for what concerns dlqwatch itself."""
+        return Queue(name="dlqwatch").rules(self.alerts)
 
     def destinations(self) -> tuple[Destination, ...]:
         """`slack`, then `slack.fallback` if there is one. Raises ConfigError as `read_…` does."""

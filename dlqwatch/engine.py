@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from dlqwatch.decide.advancing import advance, cloudflare_retry_at
-from dlqwatch.decide.inputs import ClockStepped, Input, Posting
+from dlqwatch.decide.inputs import ClockStepped, Input, Posting, Reading, TimePassed
 from dlqwatch.decide.sending import Job, Post, next_due, next_job
-from dlqwatch.decide.world import Plan, World, in_order
-from dlqwatch.errors import StoreError
+from dlqwatch.decide.world import Plan, World
+from dlqwatch.journal import Journal, Keeping
 from dlqwatch.model import Clock
-from dlqwatch.rows import Change, Delete, Prune, Queue, Row, Transition
+from dlqwatch.rows import Ack, Change, Queue, Row, Silence, Transition
 
 log = logging.getLogger("dlqwatch.engine")
 
@@ -27,32 +27,22 @@ R = TypeVar("R", bound=Row)
 STEP_MS = 2_000  # wall and monotonic clocks that part by more than this: the clock was set
 
 
-class Journal(Protocol):
-    """What the engine needs of the store."""
-
-    def write(self, changes: Iterable[Change], *, wait_ms: int = ...) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class Engine:
     """Feeds every input through `advance` and applies its rows to memory and journal alike."""
 
     def __init__(
         self,
         world: World,
-        journal: Journal,
+        store: Keeping,
         clock: Clock,
         *,
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self._world = world
-        self._journal = journal
+        self._journal = Journal(store, world.live_rows, clock.now())
         self._clock = clock
         self._wake = wake
         self._lock = threading.Lock()
-        self._unwritten: dict[tuple[object, ...], Change] = {}
-        self._failing_since: int | None = None
         self._last = (clock.now(), clock.monotonic())
 
     @property
@@ -62,7 +52,12 @@ class Engine:
     def submit(self, event: Input) -> tuple[Change, ...]:
         """One input, one transaction. `now` is read inside the lock."""
         with self._lock:
+            tick = isinstance(event, Reading | TimePassed)
+            if tick:
+                self._take_commands()
             changes = self._advance(event)
+            if tick:
+                self._advance(self._journal.look())
         self._wake()
         return changes
 
@@ -101,14 +96,19 @@ class Engine:
     @property
     def behind(self) -> bool:
         """Do rows wait in memory because the journal can't be written?"""
-        return bool(self._unwritten)
+        return self._journal.behind
 
     def close(self) -> None:
         """Write what still waits, if possible, and close the journal."""
         with self._lock:
-            if self._unwritten:
-                self._write(())
+            self._journal.write((), self._clock.now())
             self._journal.close()
+
+    def _take_commands(self) -> None:
+        """Silences and acks that a command wrote since the last tick."""
+        rows = self._journal.commands()
+        if rows is not None:
+            self._world.replace((Silence, Ack), rows)
 
     def _advance(self, event: Input) -> tuple[Change, ...]:
         changes = advance(self._world, event, self._now())
@@ -138,32 +138,4 @@ class Engine:
                     change.new,
                     change.because,
                 )
-        if changes or self._unwritten:
-            self._write(changes)
-
-    def _write(self, changes: Iterable[Change]) -> None:
-        for change in changes:
-            key = _key(change)
-            self._unwritten.pop(key, None)  # the newest of a row goes last, in its order
-            self._unwritten[key] = change
-        try:
-            # a failing journal is only probed: nobody may wait for it
-            wait = {} if self._failing_since is None else {"wait_ms": 0}
-            self._journal.write(in_order(self._unwritten.values()), **wait)
-        except StoreError as error:
-            if self._failing_since is None:
-                self._failing_since = self._clock.now()
-                log.error("history isn't being written: %s", error)
-            return
-        if self._failing_since is not None:
-            log.warning("history is written again: %d rows that waited", len(self._unwritten))
-            self._failing_since = None
-        self._unwritten.clear()
-
-
-def _key(change: Change) -> tuple[object, ...]:
-    if isinstance(change, Prune):
-        return (Prune, change.queue)
-    if isinstance(change, Delete):
-        return (change.table, change.key)
-    return (type(change), change.identity)
+        self._journal.write(changes, self._last[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from dlqwatch.model import SampleReason
+    from dlqwatch.model import SampleReason, StoreTrouble
 
 EXIT_BAD = 1  # the answer is bad
 EXIT_USAGE = 2  # usage or configuration
@@ -37,13 +37,28 @@ class ConfigError(DlqwatchError):
 
 
 class StoreError(DlqwatchError):
-    """The database can't be read or written now."""
+    """The database can't be read or written now. `trouble`: how it fails, where that is known."""
+
+    refused = False
+
+    def __init__(self, what: str, do: str = "", *, trouble: StoreTrouble | None = None) -> None:
+        super().__init__(what, do)
+        self.trouble = trouble
 
 
 class StoreRefused(StoreError):
-    """The database can't be used at all (a newer schema, a wrong path). Exit 2."""
+    """The database can't be used at all. Exit 2."""
 
     exit_code = EXIT_USAGE
+    refused = True
+
+
+class NewerSchema(StoreRefused):
+    """A newer dlqwatch wrote this database."""
+
+
+class PlaceRefused(StoreRefused):
+    """No database can be written there: path, owner and uid are in the words."""
 
 
 class LockHeld(DlqwatchError):
@@ -86,7 +101,7 @@ class QueueNotListed(CloudflareError):
     """A fully read list doesn't have this queue. `nearest`: names much like it."""
 
     def __init__(self, name: str, nearest: tuple[str, ...], listed: int) -> None:
-        from dlqwatch.model import SampleReason
+        from dlqwatch.model import SampleReason, StoreTrouble
 
         like = ", ".join(f'"{n}"' for n in nearest)
         super().__init__(

@@ -114,6 +114,7 @@ class Reason(StrEnum):
     SEVERITY_RAISED = "severity_raised"
     GROWN = "grown"
     REPEAT = "repeat"
+    RECONNECTED = "reconnected"  # this destination works again; others were told meanwhile
     RESTARTED = "restarted"
     STARTED = "started"
     UNCLEAN_END = "unclean_end"

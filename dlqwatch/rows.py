@@ -292,3 +292,12 @@ class Prune:
 
 
 Change = Row | Delete | Prune
+
+
+def change_key(change: Change) -> tuple[object, ...]:
+    """What a change is about: of two with the same key, only the newer matters."""
+    if isinstance(change, Prune):
+        return (Prune, change.queue)
+    if isinstance(change, Delete):
+        return (change.table, change.key)
+    return (type(change), change.identity)

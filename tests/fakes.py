@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dlqwatch.decide.outcomes import Answer
+from dlqwatch.decide.outcomes import Answer, Probe
 from dlqwatch.decide.reading import QueueSettings
-from dlqwatch.engine import Journal
+from dlqwatch.edges.store_keeper import Renewed
 from dlqwatch.errors import CloudflareError, StoreError
 from dlqwatch.facts import Payload
+from dlqwatch.edges.store import Store
 from dlqwatch.model import DAY, Clock, NoticeStatus, Outcome, Sample, SampleKind, SampleReason
-from dlqwatch.rows import Change, Notice
+from dlqwatch.rows import Change, Notice, Row
 from dlqwatch.words.slack import receipt_key
 
 UNREACHABLE = CloudflareError(SampleReason.UNREACHABLE, "no way to Cloudflare")
@@ -119,6 +120,9 @@ class FakeSpeaker:
         next(p for p in self.posts if p.ts == ts).edits.append(payload)
         return Answer(Outcome.DELIVERED, channel=channel, ts=ts)
 
+    def probe(self) -> Probe:
+        return Probe(Answer(Outcome.DELIVERED))
+
     def look(self, key: str, *, since: int, thread_ts: str | None = None) -> Answer:
         self.calls.append(("look", self.clock.now()))
         if self.look_weather is not None:
@@ -140,13 +144,26 @@ class FailingJournal:
     `delivered`: the notices that were confirmed, in the order in which that was written.
     """
 
-    def __init__(self, inner: Journal) -> None:
+    def __init__(self, inner: Store) -> None:
         self.inner = inner
         self.failing = False
-        self.waits: list[int | None] = []  # the wait each write was given
+        self.waits: list[int] = []  # the wait each write was given
         self.delivered: list[Notice] = []
 
-    def write(self, changes: Iterable[Change], *, wait_ms: int | None = None) -> None:
+    renewed: Renewed | None = None
+    unopened: StoreError | None = None
+    where = "dlqwatch.db"
+
+    def commands(self) -> list[Row] | None:
+        return self.inner.commands()
+
+    def write(
+        self,
+        changes: Iterable[Change],
+        live: Callable[[], Iterable[Row]],
+        *,
+        wait_ms: int = 500,
+    ) -> None:
         self.waits.append(wait_ms)
         if self.failing:
             raise StoreError("the disk is full", "Free some space.")

@@ -14,13 +14,15 @@ from typing import TypeVar
 from dlqwatch.daemon.courier import Courier
 from dlqwatch.daemon.polling import Poller
 from dlqwatch.decide.inputs import Started
-from dlqwatch.decide.outcomes import Answer
+from dlqwatch.decide.outcomes import Answer, Probe
 from dlqwatch.decide.reading import QueueSettings
 from dlqwatch.decide.world import Plan, World
 from dlqwatch.edges.http import shared_ssl_context
 from dlqwatch.edges.slack import Bot, Speaker, Webhook
 from dlqwatch.edges.store import Remembered, Store, connect, select
+from dlqwatch.edges.store_keeper import Renewed
 from dlqwatch.engine import Engine
+from dlqwatch.errors import StoreError
 from dlqwatch.facts import Payload
 from dlqwatch.model import (
     DAY,
@@ -32,7 +34,7 @@ from dlqwatch.model import (
     Sample,
     SampleKind,
 )
-from dlqwatch.rows import Change, Delivery, Incident, Notice
+from dlqwatch.rows import Change, Delivery, Incident, Notice, Row
 from dlqwatch.sim.clocks import HandClock
 from dlqwatch.sim.faults import Fault
 from dlqwatch.sim.slack import SimSlack, SlackMessage
@@ -84,10 +86,17 @@ class MortalStore:
     ) -> None:
         self._store, self._reaper, self._lossy = store, reaper, lossy
 
+    renewed: Renewed | None = None
+    unopened: StoreError | None = None
+    where = "dlqwatch.db"
+
+    def commands(self) -> list[Row] | None:
+        return self._store.commands()
+
     def load(self) -> Remembered:
         return self._reaper.pass_through("store", self._store.load)
 
-    def write(self, changes: Iterable[Change], *, wait_ms: int = 500) -> None:
+    def write(self, changes: Iterable[Change], live: object, *, wait_ms: int = 500) -> None:
         kept = [self._lossy(change) for change in changes]
         self._reaper.pass_through("store", lambda: self._store.write(kept, wait_ms=wait_ms))
 
@@ -116,6 +125,9 @@ class MortalSpeaker:
                 payload, thread_ts=thread_ts, broadcast=broadcast, receipt=receipt
             ),
         )
+
+    def probe(self) -> Probe:
+        return self._reaper.pass_through("slack", self._speaker.probe)
 
     def edit(self, channel: str, ts: str, payload: Payload) -> Answer:
         return self._reaper.pass_through("slack", lambda: self._speaker.edit(channel, ts, payload))

@@ -19,7 +19,7 @@ from dlqwatch.edges.cloudflare import Cloudflare
 from dlqwatch.edges.http import Http
 from dlqwatch.edges.slack import Bot, Speaker, Webhook
 from dlqwatch.edges.store import Store, select
-from dlqwatch.engine import Engine, Journal
+from dlqwatch.engine import Engine
 from dlqwatch.model import (
     Destination,
     DestinationKind,
@@ -83,8 +83,7 @@ class Rig:
         self.store = self._open_store()
         self.journal = FailingJournal(self.store)
         self.world = self.remembered()
-        journal: Journal = self.journal
-        self.engine = Engine(self.world, journal, self.clock)
+        self.engine = Engine(self.world, self.journal, self.clock)
         self.engine.submit(Started("5eed", "watch-1", behind))
         self.couriers = [
             Courier(self.engine, d, self.speaker, self.clock, give_up_s=self._give_up_s)

@@ -21,6 +21,7 @@ LAYERS = (
     "decide",
     "words",
     "edges",
+    "journal",
     "engine",
     "daemon",
     "handled",

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 
 from dlqwatch.daemon import disposable
-from dlqwatch.decide.inputs import Answered, Edited, Looked
+from dlqwatch.decide.inputs import Answered, Edited, Looked, Probed
 from dlqwatch.decide.outcomes import Answer, answer_lost
-from dlqwatch.decide.sending import Edit, Job, Look, Post
+from dlqwatch.decide.sending import Edit, Job, Look, Post, Probe
 from dlqwatch.edges.slack import Speaker
 from dlqwatch.engine import Engine
 from dlqwatch.facts import Facts, Payload, Telling
@@ -54,6 +54,8 @@ class Courier:
             self._post(job)
         elif isinstance(job, Look):
             self._look(job)
+        elif isinstance(job, Probe):
+            self._probe(job)
         else:
             self._edit(job)
         return True
@@ -101,6 +103,12 @@ class Courier:
         )
         self._engine.submit(Looked(job.notice.id, self._destination.name, answer))
         self._note(job, answer)
+
+    def _probe(self, job: Probe) -> None:
+        answer = self._bounded(lambda: self._speaker.probe().answer)
+        self._engine.submit(Probed(self._destination.name, answer))
+        if answer.outcome in (Outcome.DELIVERED, Outcome.NEEDS_PERSON):
+            self._note(job, answer)
 
     def _edit(self, job: Edit) -> None:
         telling = self._telling(job.incident.facts, job.incident)

@@ -29,15 +29,17 @@ from dlqwatch.edges.cloudflare import Cloudflare
 from dlqwatch.edges.http import Http
 from dlqwatch.edges.lockfile import Lock
 from dlqwatch.edges.speakers import speaker
-from dlqwatch.edges.store import Store, check_place
+from dlqwatch.edges.store import Remembered
+from dlqwatch.edges.store_keeper import Keeper
 from dlqwatch.engine import Engine
-from dlqwatch.errors import LockHeld
-from dlqwatch.model import Clock
+from dlqwatch.errors import LockHeld, StoreError
+from dlqwatch.model import Clock, StoreTrouble
 from dlqwatch.words.en_itself import start_line
 
 log = logging.getLogger("dlqwatch")
 
 EXIT_STALLED = 70  # EX_SOFTWARE: the restart policy brings it back
+LOCKED_S = 60  # how long a start waits for a database that somebody else locks
 END_S = 4.0  # of the 5 s that a stop may take
 LOCK_TRIES, LOCK_WAIT_S = 5, 0.1
 SOON_S = 0.2
@@ -51,9 +53,12 @@ def run(settings: Settings, *, log_style: str, log_level: str) -> int:
         signal.signal(number, lambda *_: stop.set())
     clock = SystemClock()
     path = Path(settings.database.path)
-    check_place(path)
     lock = take_lock(path, clock)
-    daemon = Daemon(settings, clock, lock)
+    keeper = Keeper(path, clock)
+    remembered = _start(keeper, stop)
+    if remembered is None:
+        return 0
+    daemon = Daemon(settings, clock, lock, keeper, remembered)
     try:
         why = daemon.run(stop)
     finally:
@@ -79,19 +84,39 @@ def take_lock(database: Path, clock: Clock) -> Lock:
     return Lock(database, now=clock.now(), monotonic=clock.monotonic())
 
 
+def _start(keeper: Keeper, stop: threading.Event) -> Remembered | None:
+    """What the journal remembers; None: told to stop meanwhile. A locked file is waited for."""
+    for attempt in range(LOCKED_S):
+        try:
+            return keeper.start()
+        except StoreError as error:
+            if error.trouble is not StoreTrouble.LOCKED:
+                raise
+            if attempt == 0:
+                log.warning("%s; waiting for it", error)
+        if stop.wait(1.0):
+            return None
+    return keeper.start()
+
+
 class Daemon:
     """The running parts: one poller a queue, one courier a destination, one engine."""
 
-    def __init__(self, settings: Settings, clock: Clock, lock: Lock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        lock: Lock,
+        keeper: Keeper,
+        remembered: Remembered,
+    ) -> None:
         self._clock = clock
         self._lock = lock
         self._stop = threading.Event()
         plan = plan_of(settings)
-        store = Store(Path(settings.database.path))
-        remembered = store.load()
         world = World(plan, remembered.last_ids)
         world.load(remembered.rows)
-        self._engine = Engine(world, store, clock, wake=self._wake)
+        self._engine = Engine(world, keeper, clock, wake=self._wake)
         self._couriers: list[Courier] = []
         behind = lock.before is not None and lock.before.behind
         host = socket.gethostname()
@@ -210,10 +235,11 @@ def plan_of(settings: Settings) -> Plan:
     """The settings in the words of decisions."""
     return Plan(
         queues={rules.name: rules for rules in settings.rules()},
-        destinations=settings.destinations()[:1],
+        destinations=settings.destinations(),
         version=__version__,
         not_acted_on=settings.not_acted_on(),
         keep_samples_ms=settings.database.keep_samples,
+        alerts=settings.daemon_rules(),
     )
 
 

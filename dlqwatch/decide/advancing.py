@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from dlqwatch.decide import delivering, depth
+from dlqwatch.decide import delivering, depth, storing
+from dlqwatch.decide.fallback import route
 from dlqwatch.decide.inputs import (
     Answered,
     Audited,
@@ -17,11 +18,13 @@ from dlqwatch.decide.inputs import (
     Input,
     Looked,
     Posting,
+    Probed,
     QueueFound,
     QueueMissing,
     RateLimited,
     Reading,
     Started,
+    StoreLooked,
     TimePassed,
 )
 from dlqwatch.decide.recording import record
@@ -50,6 +53,10 @@ def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:
             delivering.looked(draft, event)
         case Edited():
             delivering.edited(draft, event)
+        case Probed():
+            delivering.probed(draft, event)
+        case StoreLooked():
+            storing.looked(draft, event)
         case QueueFound():
             queue, _ = _queue(draft, event.queue)
             draft.put(replace(queue, cloudflare_id=event.cloudflare_id, nearest=""))
@@ -66,6 +73,7 @@ def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:
             stepped_back(draft, event.by_ms)
         case Started():
             started(draft, event)
+    route(draft)
     return draft.changes()
 
 

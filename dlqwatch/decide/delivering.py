@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlqwatch.decide.inputs import Answered, Edited, Looked, Posting
+from dlqwatch.decide.fallback import reconnected
+from dlqwatch.decide.inputs import Answered, Edited, Looked, Posting, Probed
 from dlqwatch.decide.outcomes import EDITING_FORBIDDEN, Answer
 from dlqwatch.decide.sending import (
     PACE_MS,
     PERSON_MS,
+    PROBE_MS,
     WORTH_REPEATING,
     backoff_ms,
     lost_again_ms,
@@ -135,6 +137,17 @@ def edited(draft: Draft, event: Edited) -> None:
         draft.put(replace(card, failures=failures, next_at=max(draft.now + wait, retry_at)))
 
 
+def probed(draft: Draft, event: Probed) -> None:
+    """A destination was tried without posting."""
+    row = draft.get(DestinationRow, event.destination)
+    if row is None:
+        return
+    if event.answer.outcome in (Outcome.DELIVERED, Outcome.NEEDS_PERSON):
+        _note_destination(draft, event.destination, event.answer, posted=False)
+    else:  # it says nothing
+        draft.put(replace(row, probe_at=draft.now + PROBE_MS))
+
+
 def _delivered(draft: Draft, notice: Notice, destination: str, answer: Answer) -> None:
     draft.put(
         replace(
@@ -183,7 +196,7 @@ def _catch_up(draft: Draft, notice: Notice) -> None:
         draft.put(replace(last, reason=Reason.FIRST_AND_RESOLVED))
 
 
-def _note_destination(draft: Draft, name: str, answer: Answer) -> None:
+def _note_destination(draft: Draft, name: str, answer: Answer, *, posted: bool = True) -> None:
     """How the destination fares, and when it may be sent something again."""
     row = draft.get(DestinationRow, name)
     if row is None:
@@ -195,19 +208,25 @@ def _note_destination(draft: Draft, name: str, answer: Answer) -> None:
     }.get(answer.outcome, DestinationState.OK)
     ok = state is DestinationState.OK
     failures = 0 if ok else row.failures + 1
-    wait = PACE_MS
+    wait = PACE_MS if posted else 0
     if state is DestinationState.FAILING:
         wait = max(PACE_MS, backoff_ms(failures, name))
     elif state is DestinationState.NEEDS_PERSON:
         wait = PERSON_MS
+    bot = draft.plan.destination(name).kind is DestinationKind.BOT
+    # an empty POST to a webhook proves little: it is not asked as often
+    soon = bot and state is DestinationState.NEEDS_PERSON
     draft.put(
         replace(
             row,
             state=state,
             since=row.since if state is row.state else draft.now,
             reason="" if ok else answer.error,
-            last_ok_at=draft.now if answer.outcome is Outcome.DELIVERED else row.last_ok_at,
+            last_ok_at=draft.now if posted and ok else row.last_ok_at,
             failures=failures,
             free_at=max(draft.now + wait, answer.retry_at or 0),
+            probe_at=draft.now + (PERSON_MS if soon else PROBE_MS),
         )
     )
+    if ok and row.state is not DestinationState.OK:
+        reconnected(draft, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dlqwatch.decide.outcomes import Answer
-from dlqwatch.model import Sample
+from dlqwatch.model import Sample, StoreTrouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,35 @@ class Edited:
     answer: Answer
 
 
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """A destination was tried without posting.
+
+    DELIVERED: it works. NEEDS_PERSON: it doesn't. Anything else says nothing.
+    """
+
+    destination: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLooked:
+    """How the journal fares, at each tick.
+
+    `failing_since`: None while commits succeed; `ok_since`: since when they do. `trouble` is that
+    of the failure, or of a file that had to be begun anew at `renewed_at`.
+    """
+
+    failing_since: int | None
+    ok_since: int | None
+    trouble: StoreTrouble | None
+    detail: str
+    path: str
+    waiting: int
+    renewed_at: int | None = None
+    kept_aside: str = ""
+
+
 Input = (
     Started
     | Reading
@@ -122,4 +151,6 @@ Input = (
     | Answered
     | Looked
     | Edited
+    | Probed
+    | StoreLooked
 )

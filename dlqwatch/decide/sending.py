@@ -24,10 +24,12 @@ LOOK_AFTER_MS = 10 * SECOND  # a message just accepted may not be in the history
 LOST_STEPS_MS = (5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE)
 BACKOFF_STEPS_MS = (SECOND, 2 * SECOND, 5 * SECOND, 10 * SECOND, 30 * SECOND, MINUTE)
 PERSON_MS = MINUTE  # a destination that needs a person is tried slowly
+PROBE_MS = 15 * MINUTE  # one that broke is found before the next dead letter finds it
 LATEST_MS = LOST_STEPS_MS[-1]  # no due time of ours lies further away
 
 EDIT_URGENCY = 2
 STARTED_URGENCY = 3
+PROBE_URGENCY = 4
 
 # A possible second copy of these is worth more than the chance that none arrived.
 WORTH_REPEATING = frozenset(
@@ -71,7 +73,14 @@ class Edit:
     card: Card
 
 
-Job = Post | Look | Edit
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Nothing was sent for a while, or it needs a person: does it work, without posting?"""
+
+    destination: DestinationRow
+
+
+Job = Post | Look | Edit | Probe
 
 
 def backoff_ms(failures: int, key: str) -> int:
@@ -114,6 +123,10 @@ def _candidates(view: View, name: str) -> list[_Candidate]:
         _Candidate(max(edit.card.next_at, free_at), EDIT_URGENCY, number, edit)
         for number, edit in edits.items()
     ]
+    if destination is not None:
+        found.append(
+            _Candidate(max(destination.probe_at, free_at), PROBE_URGENCY, 0, Probe(destination))
+        )
     begun: set[int] = set()
     for notice in sorted(view.all(Notice), key=lambda n: n.id):
         delivery = view.get(Delivery, notice.id, name)

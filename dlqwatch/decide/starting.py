@@ -7,7 +7,7 @@ from dataclasses import replace
 from dlqwatch.decide import depth
 from dlqwatch.decide.delivering import lost
 from dlqwatch.decide.inputs import Started
-from dlqwatch.decide.sending import LATEST_MS
+from dlqwatch.decide.sending import LATEST_MS, PROBE_MS
 from dlqwatch.decide.telling import first_destination, make_notice
 from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices
 from dlqwatch.facts import StartedFacts
@@ -77,13 +77,25 @@ def _destinations(draft: Draft) -> None:
         if row is None or row.fingerprint != destination.fingerprint:
             draft.put(
                 DestinationRow(
-                    destination.name, destination.fingerprint, DestinationState.OK, draft.now
+                    destination.name,
+                    destination.fingerprint,
+                    DestinationState.OK,
+                    draft.now,
+                    probe_at=draft.now + PROBE_MS,
                 )
             )
             if row is not None:  # another channel: what was there can't be edited or looked up
                 _moved(draft, destination.name)
         else:  # a person may have put it right: try at once
-            draft.put(replace(row, free_at=min(row.free_at, draft.now + HOUR), failures=0))
+            broken = row.state is not DestinationState.OK
+            draft.put(
+                replace(
+                    row,
+                    free_at=min(row.free_at, draft.now + HOUR),
+                    failures=0,
+                    probe_at=draft.now if broken else min(row.probe_at, draft.now + PROBE_MS),
+                )
+            )
     names = {d.name for d in draft.plan.destinations}
     for row in list(draft.all(DestinationRow)):
         if row.name not in names:

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar, cast
 
 from dlqwatch.model import Destination, NoticeStatus, QueueRules, State
 from dlqwatch.rows import (
+    COMMAND_TABLES,
     TABLES,
     Alert,
     Card,
@@ -44,6 +45,7 @@ class Plan:
     fingerprint: str = ""
     not_acted_on: tuple[str, ...] = ()
     keep_samples_ms: int = 90 * 86_400_000
+    alerts: QueueRules = field(default_factory=lambda: QueueRules(""))  # for dlqwatch itself
 
     def destination(self, name: str) -> Destination:
         return next(d for d in self.destinations if d.name == name)
@@ -92,10 +94,17 @@ class World:
                 self._put(change)
         self._forget()
 
+    def replace(self, tables: tuple[type[Row], ...], rows: Iterable[Row]) -> None:
+        """Take over what the commands wrote. Not a change: nothing is written."""
+        for table in tables:
+            self._rows.pop(table, None)
+        self.load(rows)
+
     def live_rows(self) -> Iterator[Row]:
         """Every row in memory: what a new database file starts from."""
-        for rows in self._rows.values():
-            yield from list(rows.values())
+        for table, rows in self._rows.items():
+            if table not in COMMAND_TABLES:
+                yield from list(rows.values())
 
     def _put(self, row: Row) -> None:
         table = type(row)

@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 
 from dlqwatch.edges.store_codec import decode, encode
 from dlqwatch.edges.store_schema import MIGRATIONS, VERSION
-from dlqwatch.errors import StoreError, StoreRefused
+from dlqwatch.errors import NewerSchema, PlaceRefused, StoreError, StoreRefused
+from dlqwatch.model import StoreTrouble
 from dlqwatch.rows import (
+    COMMAND_TABLES,
     TABLES,
     Alert,
     Card,
@@ -79,6 +81,7 @@ class Store:
         Raises StoreRefused where it can't be used at all, StoreError where it may work later.
         """
         self.path = path
+        self._seen_version: int | None = None
         check_place(path)
         try:
             self._db = connect(path)
@@ -90,17 +93,35 @@ class Store:
         except sqlite3.Error as error:
             raise explain(error, path) from error
 
+    def check(self) -> None:
+        """Raise StoreError (CORRUPT) if the file is damaged. A year's file takes 0.1 s."""
+        try:
+            found = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+        if found is None or found[0] != "ok":
+            raise StoreError(
+                f"{self.path} is damaged", "Restore a backup.", trouble=StoreTrouble.CORRUPT
+            )
+
     def load(self) -> Remembered:
         """Everything a decision may still need."""
         try:
-            rows: list[Row] = []
-            last_ids: dict[type[Row], int] = {}
-            for table in TABLES:
-                rows += select(self._db, table, _LIVE[table])
-                if table.KEY == ("id",):
-                    newest = self._db.execute(f"SELECT max(id) FROM {table.TABLE}").fetchone()
-                    last_ids[table] = newest[0] or 0
-            return Remembered(tuple(rows), last_ids)
+            return remembered(self._db)
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+
+    def commands(self) -> list[Row] | None:
+        """Silences and acks, if another connection wrote since last asked; None: none did."""
+        try:
+            version = self._db.execute("PRAGMA data_version").fetchone()[0]
+            if version == self._seen_version:
+                return None
+            found: list[Row] = []
+            for table in COMMAND_TABLES:
+                found += select(self._db, table, "1")
+            self._seen_version = version
+            return found
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
 
@@ -139,7 +160,7 @@ class Store:
         db = self._db
         have = int(db.execute("PRAGMA user_version").fetchone()[0])
         if have > VERSION:
-            raise StoreRefused(
+            raise NewerSchema(
                 f"{self.path} was written by a newer dlqwatch (schema {have}, this one knows "
                 f"{VERSION})",
                 "Run the newer version again, or point [database] path at another file.",
@@ -155,6 +176,18 @@ class Store:
                 if db.in_transaction:  # a full disk has rolled back already
                     db.execute("ROLLBACK")
                 raise
+
+
+def remembered(db: sqlite3.Connection) -> Remembered:
+    """What a decision may still need. Raises sqlite3.Error, or StoreError for a row unread."""
+    rows: list[Row] = []
+    last_ids: dict[type[Row], int] = {}
+    for table in TABLES:
+        rows += select(db, table, _LIVE[table])
+        if table.KEY == ("id",):
+            newest = db.execute(f"SELECT max(id) FROM {table.TABLE}").fetchone()
+            last_ids[table] = newest[0] or 0
+    return Remembered(tuple(rows), last_ids)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -203,7 +236,7 @@ def check_place(path: Path) -> None:
         )
     for place, needs in ((folder, os.W_OK | os.X_OK), (path, os.R_OK | os.W_OK)):
         if place.exists() and not os.access(place, needs):
-            raise StoreRefused(
+            raise PlaceRefused(
                 f"{place} can't be written: it belongs to {_owner(place)}, and {me}",
                 f"Give it to that user: chown -R {os.geteuid()} {folder}",
             )
@@ -217,19 +250,54 @@ def _owner(path: Path) -> str:
         return f"uid {uid}"
 
 
+_TROUBLES: tuple[tuple[str, StoreTrouble, str, str], ...] = (
+    (
+        "SQLITE_BUSY",
+        StoreTrouble.LOCKED,
+        "is locked by another process",
+        "End whatever else writes to it.",
+    ),
+    (
+        "SQLITE_FULL",
+        StoreTrouble.FULL,
+        "can't grow: the disk is full",
+        "Free some space on its volume.",
+    ),
+    (
+        "SQLITE_READONLY_DBMOVED",
+        StoreTrouble.DELETED,
+        "was moved or deleted",
+        "A new one is begun.",
+    ),
+    (
+        "SQLITE_READONLY",
+        StoreTrouble.READ_ONLY,
+        "is read-only",
+        "Mount its volume writable for this user.",
+    ),
+    (
+        "SQLITE_IOERR",
+        StoreTrouble.IO,
+        "can't be read or written",
+        "Look at the volume and the kernel's log.",
+    ),
+    ("SQLITE_CORRUPT", StoreTrouble.CORRUPT, "is damaged", "Restore a backup."),
+    ("SQLITE_NOTADB", StoreTrouble.CORRUPT, "is not a database", "Correct [database] path."),
+    (
+        "SQLITE_CANTOPEN",
+        StoreTrouble.IO,
+        "can't be opened",
+        "Check that its directory exists and is writable.",
+    ),
+)
+
+
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
     """SQLite's error in plain words with a next step."""
     name = getattr(error, "sqlite_errorname", None) or type(error).__name__
-    for prefix, words, do in (
-        ("SQLITE_BUSY", "is locked by another process", "End whatever else writes to it."),
-        ("SQLITE_FULL", "can't grow: the disk is full", "Free some space on its volume."),
-        ("SQLITE_READONLY_DBMOVED", "was moved or deleted", "Put it back, or restart."),
-        ("SQLITE_READONLY", "is read-only", "Mount its volume writable for this user."),
-        ("SQLITE_IOERR", "can't be read or written", "Look at the volume and the kernel's log."),
-        ("SQLITE_CORRUPT", "is damaged", "Restore a backup, or move it aside."),
-        ("SQLITE_NOTADB", "is not a database", "Move it aside, or correct [database] path."),
-        ("SQLITE_CANTOPEN", "can't be opened", "Check that its directory exists and is writable."),
-    ):
+    for prefix, trouble, words, do in _TROUBLES:
         if name.startswith(prefix):
-            return StoreError(f"{path} {words} ({name})", do)
+            return StoreError(f"{path} {words} ({name})", do, trouble=trouble)
+    if "no such table" in str(error):  # emptied or replaced underneath
+        return StoreError(f"{path} has lost its tables", trouble=StoreTrouble.CORRUPT)
     return StoreError(f"{path}: {name}: {error}", "This may be a fault of dlqwatch: report it.")

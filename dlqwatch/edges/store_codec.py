@@ -21,6 +21,7 @@ from dlqwatch.facts import (
     StoreFacts,
     WiringFacts,
 )
+from dlqwatch.model import StoreTrouble
 from dlqwatch.rows import COMMAND_TABLES, TABLES, Row
 
 R = TypeVar("R", bound=Row)
@@ -56,6 +57,7 @@ def decode(table: type[R], values: tuple[Any, ...]) -> R:
         raise StoreError(
             f"a row of {table.TABLE} can't be read: {type(error).__name__}",
             "Restore a backup, or move the database file aside: a new one is begun.",
+            trouble=StoreTrouble.CORRUPT,
         ) from error
 
 

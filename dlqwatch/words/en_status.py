@@ -50,6 +50,7 @@ REASONS = {
     Reason.SEVERITY_RAISED: "became critical",
     Reason.GROWN: "more landed",
     Reason.REPEAT: "reminder",
+    Reason.RECONNECTED: "told again: it works again",
     Reason.RESTARTED: "told again after a restart",
     Reason.STARTED: "dlqwatch started",
     Reason.UNCLEAN_END: "dlqwatch had crashed",
