@@ -12,13 +12,13 @@ import pytest
 from dlqwatch.daemon.courier import Courier
 from dlqwatch.daemon.polling import Poller
 from dlqwatch.decide.inputs import Reading, Started
-from dlqwatch.decide.outcomes import Answer, answer_lost
+from dlqwatch.decide.outcomes import Answer, Probe, answer_lost
 from dlqwatch.decide.reading import QueueSettings
 from dlqwatch.decide.world import Plan, World
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.cloudflare import Cloudflare
 from dlqwatch.edges.http import Http
-from dlqwatch.edges.store import Store
+from dlqwatch.edges.store_keeper import Keeper
 from dlqwatch.engine import Engine
 from dlqwatch.facts import Payload
 from dlqwatch.model import (
@@ -63,6 +63,10 @@ class Hanging:
     def edit(self, channel: str, ts: str, payload: Payload) -> Answer:
         return self.post(payload)
 
+    def probe(self) -> Probe:
+        self.over.wait(30)
+        return Probe(answer_lost("the test is over"))
+
     def look(self, key: str, *, since: int, thread_ts: str | None = None) -> Answer:
         self.over.wait(30)
         return answer_lost("the test is over")
@@ -77,9 +81,10 @@ def hanging() -> Iterator[Hanging]:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    store = Store(tmp_path / "dlqwatch.db")
+    keeper = Keeper(tmp_path / "dlqwatch.db", CLOCK)
+    keeper.start()
     destination = Destination("slack", DestinationKind.WEBHOOK, "f1")
-    found = Engine(World(Plan({RULES.name: RULES}, (destination,), "1")), store, CLOCK)
+    found = Engine(World(Plan({RULES.name: RULES}, (destination,), "1")), keeper, CLOCK)
     found.submit(Started("base"))
     yield found
     found.close()
