@@ -9,10 +9,10 @@ from typing import Literal
 
 from dlqwatch.decide.outcomes import Answer, Probe
 from dlqwatch.decide.reading import QueueSettings
+from dlqwatch.edges.store import Store
 from dlqwatch.edges.store_keeper import Renewed
 from dlqwatch.errors import CloudflareError, StoreError
 from dlqwatch.facts import Payload
-from dlqwatch.edges.store import Store
 from dlqwatch.model import DAY, Clock, NoticeStatus, Outcome, Sample, SampleKind, SampleReason
 from dlqwatch.rows import Change, Notice, Row
 from dlqwatch.words.slack import receipt_key

@@ -5,8 +5,32 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from dlqwatch.facts import DepthFacts, Payload, StartedFacts, Telling
-from dlqwatch.model import DAY, HOUR, MINUTE, DestinationKind, Reason, Resolution, Severity
+from dlqwatch.facts import (
+    BlindFacts,
+    DepthFacts,
+    Deviation,
+    Facts,
+    Payload,
+    PublishFacts,
+    SeenQueue,
+    StartedFacts,
+    StoreFacts,
+    Telling,
+    UnseenQueue,
+    WiringFacts,
+)
+from dlqwatch.model import (
+    DAY,
+    HOUR,
+    MINUTE,
+    DestinationKind,
+    DeviationKind,
+    Reason,
+    Resolution,
+    SampleReason,
+    Severity,
+    StoreTrouble,
+)
 from dlqwatch.sim import blockkit
 from dlqwatch.words import slack as words
 
@@ -37,6 +61,72 @@ OVER = replace(
     resolution=Resolution.UNKNOWN,
 )
 STARTED = StartedFacts(version="0.1.0", queues=(QUEUE,), poll_ms=30_000, host="watch-1")
+UNSEEN = UnseenQueue(
+    name=QUEUE,
+    reason=SampleReason.SERVER_ERROR,
+    detail="reading the depth: HTTP 502: text/html instead of JSON (ray 8f1)",
+    since=NOW - 65 * MINUTE,
+    last_depth=3,
+)
+REFUSED = replace(
+    UNSEEN,
+    reason=SampleReason.BAD_TOKEN,
+    detail="reading the depth: HTTP 401, code 10000: Authentication error (ray 8f1)",
+)
+BLIND = BlindFacts(
+    at=NOW, opened_at=NOW - HOUR, severity=Severity.WARNING, unseen=(UNSEEN,), topics=("x",)
+)
+BLIND_PERSON = replace(BLIND, unseen=(REFUSED,), severity=Severity.CRITICAL, needs_person=True)
+SIGHT = replace(
+    BLIND,
+    resolved_at=NOW,
+    resolution=Resolution.CLEARED,
+    found=(SeenQueue(name=QUEUE, depth=3, before=2),),
+)
+ASTRAY = Deviation(
+    kind=DeviationKind.OTHER_DEAD_LETTER_QUEUE,
+    is_="nemo12-event-dlq",
+    expected=QUEUE,
+    cure="npx wrangler queues consumer add nemo12-events nemo12-api --dead-letter-queue " + QUEUE,
+    critical=True,
+)
+RETRIES = Deviation(
+    kind=DeviationKind.MAX_RETRIES,
+    is_="3",
+    expected="5",
+    cure="Set max_retries to 5 in the consumer's wrangler.jsonc and deploy it.",
+    critical=False,
+)
+WIRING = WiringFacts(
+    at=NOW,
+    opened_at=NOW - HOUR,
+    severity=Severity.CRITICAL,
+    source="nemo12-events",
+    deviations=(RETRIES, ASTRAY),
+)
+WIRED = replace(WIRING, resolved_at=NOW, resolution=Resolution.CLEARED)
+STORE = StoreFacts(
+    at=NOW,
+    opened_at=NOW - 12 * MINUTE,
+    severity=Severity.CRITICAL,
+    path="/data/dlqwatch.db",
+    trouble=StoreTrouble.FULL,
+    detail="database or disk is full",
+    waiting=41,
+)
+STORED = replace(STORE, resolved_at=NOW, resolution=Resolution.CLEARED, waiting=0)
+PUBLISH = PublishFacts(
+    at=NOW,
+    opened_at=NOW - 80 * MINUTE,
+    severity=Severity.WARNING,
+    worker="nemo12-api",
+    needle="EVENT_PUBLISH_FAILED",
+    count=12,
+    total=40,
+    window_from=NOW - 10 * MINUTE,
+    window_to=NOW - 5 * MINUTE,
+)
+PUBLISHED = replace(PUBLISH, resolved_at=NOW, resolution=Resolution.CLEARED, count=0)
 FIRST = Telling(
     reason=Reason.FIRST,
     subject=QUEUE,
@@ -53,9 +143,11 @@ DUE = "handle before 2026-12-03 18:53 UTC (in 3 d 21 h)"
 HELD = f"in {QUEUE}, oldest 2 h 5 min old: {DUE}"
 
 
-def tell(reason: Reason, facts: DepthFacts | StartedFacts, **more: object) -> Telling:
+def tell(reason: Reason, facts: Facts, **more: object) -> Telling:
     """A message about these facts, sent at once unless `more` says otherwise."""
-    return replace(FIRST, reason=reason, facts=facts, **more)  # type: ignore[arg-type]
+    subject = {BlindFacts: "dlqwatch", StoreFacts: "dlqwatch", PublishFacts: "nemo12-api"}
+    about = {"subject": subject.get(type(facts), QUEUE), **more}
+    return replace(FIRST, reason=reason, facts=facts, **about)  # type: ignore[arg-type]
 
 
 def as_shown(text: str) -> str:

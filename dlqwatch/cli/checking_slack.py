@@ -40,7 +40,9 @@ def _checks(destination: Destination, probe: Probe) -> list[Check]:
     name, answer = destination.name, probe.answer
     about = f" ({probe.about})" if probe.about else ""
     if answer.outcome is Outcome.NEEDS_PERSON:
-        return [Check(name, Result.BAD, f"{answer.error}{about}", en_cures.cure(answer.error))]
+        webhook = destination.kind is DestinationKind.WEBHOOK
+        do = en_cures.cure(answer.error, destination=name, webhook=webhook)
+        return [Check(name, Result.BAD, f"{answer.error}{about}", do)]
     if answer.outcome is not Outcome.DELIVERED:
         do = f"Tried again by itself. {TRIAL} shows what Slack says now."
         return [Check(name, Result.UNKNOWN, f"{answer.error}{about}", do)]

@@ -15,7 +15,7 @@ from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.http import shared_ssl_context
 from dlqwatch.edges.speakers import speaker
 from dlqwatch.errors import EXIT_BAD, EXIT_UNKNOWN
-from dlqwatch.model import Destination, Outcome
+from dlqwatch.model import Destination, DestinationKind, Outcome
 from dlqwatch.words.en_cures import attempt
 from dlqwatch.words.slack import render_test
 
@@ -70,6 +70,11 @@ def _no_answer(error: Exception) -> Answer:
     return answer_lost(f"no answer ({type(error).__name__})")  # its text may hold a secret
 
 
+def _attempt(destination: Destination, answer: Answer) -> tuple[str, str]:
+    webhook = destination.kind is DestinationKind.WEBHOOK
+    return attempt(answer, destination=destination.name, webhook=webhook)
+
+
 def _as_json(destination: Destination, answer: Answer) -> dict[str, object]:
     confirmed = answer.outcome is Outcome.DELIVERED
     return {
@@ -77,7 +82,7 @@ def _as_json(destination: Destination, answer: Answer) -> dict[str, object]:
         "confirmed": confirmed,
         "outcome": answer.outcome,
         "reason": answer.error or None,
-        "do": None if confirmed else attempt(answer)[1],
+        "do": None if confirmed else _attempt(destination, answer)[1],
         "channel": answer.channel or destination.channel or None,
         "ts": answer.ts or None,
     }
@@ -86,7 +91,7 @@ def _as_json(destination: Destination, answer: Answer) -> dict[str, object]:
 def _draw(destinations: Sequence[Destination], answers: Sequence[Answer]) -> None:
     out = tables.console()
     for destination, answer in zip(destinations, answers, strict=True):
-        what, do = attempt(answer)
+        what, do = _attempt(destination, answer)
         place = f" {destination.channel}" if destination.channel else ""
         if answer.outcome is Outcome.DELIVERED:
             tables.line(out, f"✓ {destination.name}{place}: {what}", tables.GOOD)

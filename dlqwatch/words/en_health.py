@@ -50,7 +50,7 @@ def trouble(why: Trouble, daemon: Daemon, database: str, now: int) -> tuple[str,
             return f"{name} could not be read for {ago}{said}", f"Run {CHECK}: it says what to do."
         case Cause.DESTINATION:
             told = f"{name} has refused messages for {ago}: {tidy(why.detail, 200)}"
-            return told, f"{cure(why.detail)}. Then: {TRIAL}"
+            return told, f"{cure(why.detail, destination=why.subject)} Then: {TRIAL}"
         case Cause.UNTOLD:
             many = "a notice waits" if why.count == 1 else f"{why.count} notices wait"
             said = f" ({tidy(why.detail, 200)})" if why.detail else ""

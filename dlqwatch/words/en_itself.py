@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dlqwatch.facts import StartedFacts
+from dlqwatch.facts import StartedFacts, Telling
 from dlqwatch.model import Reason
 from dlqwatch.words.commands import TRIAL
 from dlqwatch.words.ink import PLAIN, Ink
 from dlqwatch.words.units import duration, listed, tidy
 
 
-def started(reason: Reason, facts: StartedFacts, ink: Ink) -> str:
+def line(telling: Telling, facts: StartedFacts, ink: Ink) -> str:
     """The first line of a start, and of a start after an end that was not clean."""
-    if reason is Reason.UNCLEAN_END:
+    if telling.reason is Reason.UNCLEAN_END:
         mark, did = "🟠", f"{ink.strong('runs again')} after a crash or a kill"
+        if facts.unclean_ends > 1:
+            did += f", the last of {facts.unclean_ends:,} in a row"
+        if facts.last_seen_at is not None:
+            did += f", last alive {ink.when(facts.last_seen_at)}"
     else:
         mark, did = "🟢", ink.strong("started")
     return f"{mark} dlqwatch {ink.name(facts.version)} {did}: {_watched(facts, ink)}"
@@ -44,11 +48,11 @@ def _not_kept(facts: StartedFacts, ink: Ink) -> list[str]:
     return said
 
 
-def started_notes(reason: Reason, facts: StartedFacts, ink: Ink) -> list[str]:
+def notes(telling: Telling, facts: StartedFacts, ink: Ink) -> list[str]:
     """The sentences below the first line of a start."""
     said = []
-    if reason is Reason.UNCLEAN_END:
-        said.append("What landed meanwhile is told after the first reading.")
+    if telling.reason is Reason.UNCLEAN_END:
+        said += _unclean(telling, facts)
     elif facts.database_new:
         said.append("Its database is new: nothing from before is known.")
     if facts.version_before:
@@ -57,6 +61,24 @@ def started_notes(reason: Reason, facts: StartedFacts, ink: Ink) -> list[str]:
         said.append(f"It runs on {ink.name(facts.host)}.")
     said += [f"{line[0].upper()}{line[1:]}." for line in _not_kept(facts, ink)]
     return said
+
+
+def _unclean(telling: Telling, facts: StartedFacts) -> list[str]:
+    said = []
+    if facts.unclean_ends > 1:
+        said.append(
+            "It keeps ending so: look at its log, at the host's memory and at what stops the "
+            "container."
+        )
+    meanwhile = ""
+    if facts.last_seen_at is not None:
+        meanwhile = f"For {duration(telling.created_at - facts.last_seen_at)} nothing was watched. "
+    return [*said, f"{meanwhile}What landed meanwhile is told after the first reading."]
+
+
+def fields(_telling: Telling, _facts: StartedFacts, _ink: Ink) -> list[tuple[str, str]]:
+    """A start has no numbers."""
+    return []
 
 
 def trial_line(destination: str, ink: Ink) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlqwatch.facts import DepthFacts, Telling
+from dlqwatch.facts import BlindFacts, DepthFacts, IncidentFacts, Telling
 from dlqwatch.model import MINUTE, Reason, Resolution
 
 FUTURE_MS = MINUTE  # an oldest message further in the future than this has no known age
@@ -32,21 +32,25 @@ def deadline(facts: DepthFacts, now: int) -> int | None:
 
 def is_over(telling: Telling) -> bool:
     """Whether the message tells the end of an incident."""
-    return isinstance(telling.facts, DepthFacts) and (
+    return isinstance(telling.facts, IncidentFacts) and (
         telling.facts.resolved_at is not None
         or telling.reason in (Reason.RESOLVED, Reason.FIRST_AND_RESOLVED)
     )
 
 
 def is_loss(facts: DepthFacts) -> bool:
-    """Whether messages are known to be gone for good."""
-    return facts.lost > 0 or facts.resolution in (Resolution.EXPIRED, Resolution.DELETED)
+    """Whether messages are gone for good, or may be."""
+    return (
+        facts.lost > 0
+        or (facts.lost_at_most or 0) > 0
+        or facts.resolution in (Resolution.EXPIRED, Resolution.DELETED)
+    )
 
 
 def ended_at(telling: Telling) -> int:
     """When the incident ended, in ms since 1970; now where that isn't written down."""
     facts = telling.facts
-    if isinstance(facts, DepthFacts) and facts.resolved_at is not None:
+    if isinstance(facts, IncidentFacts) and facts.resolved_at is not None:
         return facts.resolved_at
     return telling.sent_at
 
@@ -54,3 +58,8 @@ def ended_at(telling: Telling) -> int:
 def peak_of(facts: DepthFacts) -> int:
     """The deepest that the queue is known to have been in this incident."""
     return max(facts.peak_depth, facts.depth, facts.told_depth or 0)
+
+
+def blind_since(facts: BlindFacts) -> int:
+    """Since when the first of the queues can't be seen, in ms since 1970."""
+    return min([facts.opened_at, *(queue.since for queue in facts.unseen)])

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from dlqwatch.facts import DepthFacts, Payload, Telling
+from dlqwatch.facts import Payload, Telling
 from dlqwatch.model import Reason
 from dlqwatch.words import en
 from dlqwatch.words.facts import is_over
-from dlqwatch.words.ink import Ink
+from dlqwatch.words.ink import Ink, long
 from dlqwatch.words.units import has_moment, moment, tidy
 
 TEXT_LIMIT = 3_000  # Slack splits a text of about 4,000 into several messages
@@ -30,6 +30,7 @@ FIELD_LIMIT = 2_000
 CONTEXT_LIMIT = 3_000
 URL_LIMIT = 1_000
 MENTIONS_LIMIT = 500
+SECTIONS = 5  # what doesn't fit into so many is left out; the most needed comes first
 
 RECEIPT_EVENT = "dlqwatch_notice"
 RECEIPT_KEY = "dlqwatch_key"
@@ -40,7 +41,7 @@ _MENTION = re.compile(r"<(?:@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel|!
 
 def render(telling: Telling) -> Payload:
     """The whole message: a reply is compact, anything else is full."""
-    blocks = [_section(_first_section(telling))]
+    blocks = _sections(telling)
     if not telling.in_thread:
         fields = en.fields(telling, BLOCK)
         if fields:
@@ -119,11 +120,27 @@ def receipt_key(metadata: object) -> str | None:
 # ---- parts of a message
 
 
-def _first_section(telling: Telling) -> str:
+def _sections(telling: Telling) -> list[dict[str, object]]:
+    """First line and notes, in as many sections as they need; mentions end the first."""
     mentions = _mentions(telling.mentions)
-    room = SECTION_LIMIT - len(mentions) - 1
-    above = _fit([en.first_line(telling, BLOCK), *en.notes(telling, BLOCK)], room)
-    return f"{above}\n{mentions}" if mentions else above
+    texts: list[str] = []
+    lines = [en.first_line(telling, BLOCK), *en.notes(telling, BLOCK)]
+    while lines and len(texts) < SECTIONS:
+        room = SECTION_LIMIT if texts else SECTION_LIMIT - len(mentions) - 1
+        fitting = _fitting(lines, room)
+        texts.append("\n".join(lines[:fitting]))
+        lines = lines[max(1, fitting) :]
+    texts[0] = f"{texts[0]}\n{mentions}" if mentions else texts[0]
+    return [_section(text) for text in texts if text]
+
+
+def _fitting(lines: list[str], limit: int) -> int:
+    """How many lines, from the first on, fit one below the other."""
+    count = total = 0
+    while count < len(lines) and total + len(lines[count]) <= limit:
+        total += len(lines[count]) + 1
+        count += 1
+    return count
 
 
 def _push(telling: Telling) -> str:
@@ -136,8 +153,7 @@ def _push(telling: Telling) -> str:
 
 
 def _links(telling: Telling) -> str:
-    runbook = telling.facts.runbook_url if isinstance(telling.facts, DepthFacts) else ""
-    links = [_link(telling.dashboard_url, en.DASHBOARD), _link(runbook, en.RUNBOOK)]
+    links = [_link(url, label) for url, label in en.links(telling)]
     return " · ".join(link for link in links if link)
 
 
@@ -198,14 +214,22 @@ def _date(ms: int) -> str:
     return f"<!date^{ms // 1000}^{{date_short_pretty}} {{time}}|{moment(ms)}>"
 
 
+def _foreign(text: str) -> str:
+    return _code(_escape(text.replace("`", "'")))
+
+
 TEXT = Ink(
     name=lambda text: _escape(tidy(text)),
+    quote=lambda text: _escape(long(text)),
+    prose=lambda text: _escape(long(text)),
     strong=lambda text: text,
     code=lambda text: text,
     when=_date,
 )
 BLOCK = Ink(
-    name=lambda text: _code(_escape(tidy(text).replace("`", "'"))),
+    name=lambda text: _foreign(tidy(text)),
+    quote=lambda text: _foreign(long(text)),
+    prose=lambda text: _escape(long(text).replace("`", "'")),
     strong=lambda text: f"*{text}*",
     code=_code,
     when=_date,

@@ -59,9 +59,14 @@ def size(count: int | None) -> str:
     return f"{value / 1_000:,.1f} TB"
 
 
+def counted(count: int, noun: str) -> str:
+    """ "1 row", "3 rows", "1,000 rows"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def letters(count: int, more: str = "") -> str:
     """ "1 dead letter", "3 dead letters", with `more`="more " "2 more dead letters"."""
-    return f"{count:,} {more}dead letter{'' if count == 1 else 's'}"
+    return counted(count, f"{more}dead letter")
 
 
 def tidy(text: str, limit: int = NAME_LIMIT) -> str:
