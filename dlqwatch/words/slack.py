@@ -30,7 +30,7 @@ FIELD_LIMIT = 2_000
 CONTEXT_LIMIT = 3_000
 URL_LIMIT = 1_000
 MENTIONS_LIMIT = 500
-SECTIONS = 5  # what doesn't fit into so many is left out; the most needed comes first
+SECTIONS = 3  # Slack refuses blocks that are too long together; the most needed comes first
 
 RECEIPT_EVENT = "dlqwatch_notice"
 RECEIPT_KEY = "dlqwatch_key"
@@ -121,15 +121,17 @@ def receipt_key(metadata: object) -> str | None:
 
 
 def _sections(telling: Telling) -> list[dict[str, object]]:
-    """First line and notes, in as many sections as they need; mentions end the first."""
+    """First line and notes in a few sections; mentions end the first, "…" stands for the rest."""
     mentions = _mentions(telling.mentions)
     texts: list[str] = []
     lines = [en.first_line(telling, BLOCK), *en.notes(telling, BLOCK)]
     while lines and len(texts) < SECTIONS:
-        room = SECTION_LIMIT if texts else SECTION_LIMIT - len(mentions) - 1
+        room = SECTION_LIMIT - len(f"\n…\n{mentions}")
         fitting = _fitting(lines, room)
         texts.append("\n".join(lines[:fitting]))
         lines = lines[max(1, fitting) :]
+    if lines:
+        texts[-1] += "\n…"
     texts[0] = f"{texts[0]}\n{mentions}" if mentions else texts[0]
     return [_section(text) for text in texts if text]
 
