@@ -43,6 +43,23 @@ def test_every_webhook_answer_that_needs_a_person_says_what_to_make_anew(
     assert "{" not in said
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (403, "posting_to_general_channel_denied", "may not post in #general"),
+        (404, "no_service", "was removed or switched off"),
+        (404, "channel_not_found", "The webhook's channel is gone"),
+        (404, "<html>", "The webhook doesn't exist any more"),
+        (410, "channel_is_archived", "The channel is archived: unarchive it"),
+        (302, "", "the address is mistyped or old"),
+    ],
+)
+def test_slacks_own_word_tells_more_than_the_status(status: int, body: str, words: str) -> None:
+    """Where there is none, the status has to do."""
+    error = webhook_answer(status, body).error
+    assert words in cure(error, destination="slack", webhook=True)
+
+
 def test_the_cure_names_the_destinations_own_keys() -> None:
     """Of two destinations the right one is mended."""
     said = cure("token_revoked", destination="slack.fallback", webhook=False)
