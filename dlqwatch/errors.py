@@ -101,7 +101,7 @@ class QueueNotListed(CloudflareError):
     """A fully read list doesn't have this queue. `nearest`: names much like it."""
 
     def __init__(self, name: str, nearest: tuple[str, ...], listed: int) -> None:
-        from dlqwatch.model import SampleReason, StoreTrouble
+        from dlqwatch.model import SampleReason
 
         like = ", ".join(f'"{n}"' for n in nearest)
         super().__init__(

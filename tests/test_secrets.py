@@ -19,7 +19,7 @@ from dlqwatch.edges.cloudflare import Cloudflare
 from dlqwatch.edges.http import Http
 from dlqwatch.edges.lockfile import Lock, lock_path
 from dlqwatch.edges.slack import Bot, Speaker, Webhook
-from dlqwatch.edges.store import Store
+from dlqwatch.edges.store_keeper import Keeper
 from dlqwatch.engine import Engine
 from dlqwatch.model import Destination, DestinationKind, QueueRules, Sample, SampleKind
 from dlqwatch.sim.clocks import HandClock
@@ -167,8 +167,9 @@ def test_no_failure_puts_a_secret_into_a_log_or_a_file(
 
 def _engine(path: Path, kind: DestinationKind, clock: HandClock) -> Engine:
     destination = Destination("slack", kind, "f1", "C0123456789")
-    store = Store(path)
-    engine = Engine(World(Plan({QUEUE: RULES}, (destination,), "1")), store, clock)
+    keeper = Keeper(path, clock)
+    keeper.start()
+    engine = Engine(World(Plan({QUEUE: RULES}, (destination,), "1")), keeper, clock)
     engine.submit(Started("base"))
     return engine
 

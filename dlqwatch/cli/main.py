@@ -23,6 +23,10 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("test-alert", "trying", "send a marked test message; exit 0 only if Slack confirmed"),
     ("status", "status", "what is: queues, alerts, outbox, destinations; exit 1 if unhealthy"),
     ("history", "history", "what was: incidents and who was told"),
+    ("silence", "silencing", "hold an alert's notices back for a time; losses pass"),
+    ("unsilence", "unsilencing", "lift the silences of a queue"),
+    ("silences", "silences", "which silences hold"),
+    ("ack", "acking", "say that somebody has an incident in hand: no reminders"),
     ("health", "health", "is the daemon's loop alive (for HEALTHCHECK)"),
     ("backup", "backing_up", "a consistent copy of the database while the daemon runs"),
 )

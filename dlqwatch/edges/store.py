@@ -154,7 +154,7 @@ class Store:
             where = " AND ".join(f"{name} = ?" for name in table.KEY)
             self._db.execute(f"DELETE FROM {table.TABLE} WHERE {where}", change.key)
         else:
-            self._db.execute(_upsert(type(change)), encode(change))
+            self._db.execute(upsert(type(change)), encode(change))
 
     def _migrate(self) -> None:
         db = self._db
@@ -209,7 +209,7 @@ def select(db: sqlite3.Connection, table: type[R], where: str, *values: Any) -> 
     return [decode(table, tuple(row)) for row in found]
 
 
-def _upsert(table: type[Row]) -> str:
+def upsert(table: type[Row]) -> str:
     columns = table.columns()
     others = [name for name in columns if name not in table.KEY]
     updates = ", ".join(f"{name} = excluded.{name}" for name in others)

@@ -29,6 +29,7 @@ from dlqwatch.rows import (
     Incident,
     Notice,
     Queue,
+    Silence,
     Span,
     Transition,
 )
@@ -105,6 +106,14 @@ class Reader:
                 deliveries=tuple(select(db, Delivery, f"notice IN ({pending})")),
                 destinations=tuple(select(db, DestinationRow, "1 ORDER BY name")),
             )
+
+    def silences(self, now: int | None) -> tuple[Silence, ...]:
+        """The silences that hold at `now` (ms) or will; None: all there ever were."""
+        with self._moment() as db:
+            if now is None:
+                return tuple(select(db, Silence, "1 ORDER BY id DESC"))
+            where = "ends_at > ? AND lifted_at IS NULL ORDER BY id DESC"
+            return tuple(select(db, Silence, where, now))
 
     def incidents(
         self,

@@ -108,9 +108,10 @@ def _sentence(error: str, webhook: bool) -> str:
 
 def scope_note(scopes: tuple[str, ...]) -> str:
     """What is missed without scopes that posting doesn't need."""
+    wanted = " and ".join(scopes)
     return (
-        f"Give the Slack app the scope {' and '.join(scopes)} and install it again: without, dlqwatch can't look a lost answer "
-        "up, and sends a marked second copy"
+        f"Give the Slack app the scope {wanted} and install it again: without, dlqwatch can't "
+        "look a lost answer up, and sends a marked second copy"
     )
 
 
