@@ -13,6 +13,10 @@ from dlqwatch.edges import store_commands
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.errors import ConfigError
 
+EXITS = (
+    "0 done, 1 no such open incident, 2 usage or configuration, 3 the database can't be written now"
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)

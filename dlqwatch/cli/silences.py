@@ -13,6 +13,8 @@ from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.store_reader import Reader
 from dlqwatch.rows import Silence
 
+EXITS = "0 fine, 2 usage or configuration, 3 the database can't be read now"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)

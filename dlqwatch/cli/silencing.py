@@ -18,6 +18,8 @@ from dlqwatch.model import DAY, MINUTE, Rule
 
 LONGEST = 30 * DAY  # a silence that nobody remembers is how messages die unseen
 
+EXITS = "0 done, 2 usage or configuration, 3 the database can't be written now"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)

@@ -12,6 +12,8 @@ from dlqwatch.config import find_config, load
 from dlqwatch.edges import store_commands
 from dlqwatch.edges.clock import SystemClock
 
+EXITS = "0 done, 1 no silence holds, 2 usage or configuration, 3 the database can't be written now"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
