@@ -169,11 +169,17 @@ class Rig:
 
     def told(self) -> list[str]:
         """The reasons of the notices that Slack confirmed, in that order."""
-        done = [n for n in self.notices() if n.status is NoticeStatus.DELIVERED]
+        mine = {i.id for i in self.incidents()}
+        done = [
+            n
+            for n in self.notices()
+            if n.status is NoticeStatus.DELIVERED and (n.incident is None or n.incident in mine)
+        ]
         return [n.reason.value for n in sorted(done, key=lambda n: (n.delivered_at or 0, n.id))]
 
     def incidents(self) -> list[Incident]:
-        return self.rows(Incident, "1 ORDER BY id")
+        """Those of queues; not that history could not be written."""
+        return self.rows(Incident, "rule = 'depth' ORDER BY id")
 
     def alert(self, queue: str = QUEUE) -> Alert:
         return next(a for a in self.rows(Alert) if (a.rule, a.subject) == (Rule.DEPTH, queue))
@@ -209,8 +215,9 @@ class LightRig(Rig):
         self.queues.says[queue] = Sample(0, SampleKind.COMPLETE, depth, depth * 100, oldest_at)
 
     def posted(self) -> list[str]:
-        """The first line of every message in Slack."""
-        return [p.payload.text.split("\n")[0] for p in self.speaker.posts]
+        """The first line of every message in Slack, but for those about the journal."""
+        lines = (p.payload.text.split("\n")[0] for p in self.speaker.posts)
+        return [line for line in lines if "history" not in line]
 
     def attempts(self, what: str = "post") -> list[float]:
         """When Slack was called, in seconds since the first of all calls since the start."""
@@ -250,8 +257,12 @@ class SimRig(Rig):
     slack: SimSlack
 
     def messages(self, *, itself: bool = False) -> list[SlackMessage]:
-        """What people see in the channel; `itself`: also that dlqwatch started."""
-        return [m for m in self.slack.messages() if itself or not m.text.startswith("🟢")]
+        """What people see in the channel; `itself`: also what dlqwatch says of itself."""
+        return [
+            m
+            for m in self.slack.messages()
+            if itself or not (m.text.startswith("🟢") or "history" in m.text)
+        ]
 
     def calls(self) -> list[str]:
         return [call.method for call in self.slack.times]
