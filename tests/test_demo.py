@@ -112,7 +112,7 @@ def test_without_its_courier_the_story_fails_at_the_scene_that_slack_never_shows
     started = children(os.getpid())
     daemon = [sys.executable, str(script), str(steps), str(seen)]
     with pytest.raises(DidNotComeTrue) as failed:
-        tell(daemon=daemon, pace=replace(FAST, limit_s=3.0), out=io.StringIO())
+        tell(daemon=daemon, pace=replace(FAST, limit_s=6.0), out=io.StringIO())
     assert failed.value.exit_code == 1
     assert failed.value.what.startswith(f'scene {scene}, "{SCENES[scene - 1].title}"')
     assert "not within" in failed.value.what
