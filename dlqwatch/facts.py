@@ -18,6 +18,32 @@ from dlqwatch.model import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One complete reading."""
+
+    at: int
+    depth: int
+    oldest_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """So many had arrived by a reading, and weren't there at the one before."""
+
+    by: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What is believed of an open incident's queue, and a fall that isn't believed yet."""
+
+    basis: Mark | None = None
+    doubted: Mark | None = None
+    arrivals: tuple[Arrival, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentFacts:
     """What every incident has, whatever its rule."""

@@ -6,12 +6,13 @@ whole, and its id comes from the engine, so that writing it twice does no harm.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
-from dlqwatch.facts import Facts, IncidentKind
+from dlqwatch.facts import Facts, IncidentKind, Ledger
 from dlqwatch.model import (
     DestinationState,
+    DeviationKind,
     NoticeStatus,
     Outcome,
     Reason,
@@ -53,6 +54,14 @@ class Meta(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """From then on the queue kept its messages for so long."""
+
+    since: int
+    ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Queue(Row):
     """A watched queue, its id at Cloudflare and what the last audit read."""
 
@@ -64,6 +73,10 @@ class Queue(Row):
     retention_ms: int | None = None
     audited_at: int | None = None
     nearest: str = ""  # JSON list; not "" while a fully read list doesn't have the name
+    retentions: tuple[Kept, ...] = ()  # as they changed
+    deviations: tuple[DeviationKind, ...] = ()  # of the last audit
+    good_at: int | None = None  # the last good reading before readings began to fail
+    good_depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +139,7 @@ class Incident(Row):
     told_lost: int = 0
     low: int | None = None  # the lowest complete depth since facts were last put in a notice
     noted_topics: tuple[str, ...] = ()  # what was put in a notice so far
+    ledger: Ledger = field(default_factory=Ledger)  # what is believed of falls (depth)
     held: bool = False  # a silence held something back that isn't told yet
     acked_at: int | None = None  # the newest ack that was seen
     acked_depth: int | None = None  # the depth then; None: no ack holds
@@ -159,6 +173,23 @@ class Transition(Row):
     new: State
     because: str
     incident: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FallRow(Row):
+    """Messages left a queue, and what that meant."""
+
+    TABLE = "falls"
+    id: int
+    incident: int
+    at: int
+    before: int
+    after: int
+    left: int
+    removed: int
+    lost: int
+    perhaps: int
+    unknown: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +298,7 @@ TABLES: tuple[type[Row], ...] = (
     Incident,
     Alert,
     Transition,
+    FallRow,
     Notice,
     Delivery,
     Card,

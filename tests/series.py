@@ -82,6 +82,7 @@ class playing:  # noqa: N801, reads as a word of the language
         self.rig.queues.retention_ms = self._retention_ms
         self._offset = self.rig.clock.now()  # the wall clock at the first poll
         self._oldest: int | None = None
+        self._aged: tuple[str, int | None] = ("", None)
         self._first = True
         self.play(self._series)
         return self
@@ -137,7 +138,12 @@ class playing:  # noqa: N801, reads as a word of the language
         if match["part"]:
             reason = SampleReason.AGE_UNKNOWN
             return Sample(0, SampleKind.PARTIAL, depth, depth * 100, None, reason)
-        oldest = now - parse_duration(match["age"]) if match["age"] else self._oldest
+        oldest = self._oldest
+        if match["age"]:  # the same word again: the same message, grown older
+            before, oldest = self._aged
+            if before != word or oldest is None:
+                oldest = now - parse_duration(match["age"])
+            self._aged = (word, oldest)
         if oldest is not None and oldest > now:  # our clock went back: as read_metrics has it
             reason = SampleReason.AGE_IN_FUTURE
             return Sample(0, SampleKind.PARTIAL, depth, depth * 100, None, reason)

@@ -27,11 +27,11 @@ def test_the_end_says_how_long_and_how_deep() -> None:
     with playing("3 7 5 0*3") as play:
         last = play.rig.notices()[-1].facts
         assert isinstance(last, DepthFacts)
-        assert (last.peak_depth, last.resolution) == (7, Resolution.UNKNOWN)
+        assert (last.peak_depth, last.resolution) == (7, Resolution.REMOVED)
         assert last.resolved_at is not None
         assert last.resolved_at - last.opened_at == 150 * SECOND
         (incident,) = play.rig.incidents()
-        assert (incident.peak_depth, incident.resolution) == (7, Resolution.UNKNOWN)
+        assert (incident.peak_depth, incident.resolution) == (7, Resolution.REMOVED)
 
 
 def test_never_told_and_over_is_one_message() -> None:

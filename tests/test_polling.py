@@ -90,7 +90,8 @@ def test_a_name_no_list_has_is_kept_with_its_nearest_and_looked_for_at_each_tick
     (queue,) = rig.rows(Queue)
     assert (queue.cloudflare_id, queue.nearest) == (None, '["nemo12-events"]')
     assert newest(rig).reason is SampleReason.QUEUE_NOT_LISTED
-    assert rig.state is State.FIRING
+    assert rig.state is State.UNKNOWN
+    assert rig.told() == ["first", "lost"], "what lay in it is lost with it"
     rig.queues.calls.clear()
     rig.tick()
     assert rig.queues.calls == [f"find {QUEUE}"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
+from dlqwatch.decide import losses, retention
 from dlqwatch.decide.alerting import Timing
 from dlqwatch.decide.incidents import (
     Judgement,
@@ -27,13 +28,15 @@ from dlqwatch.model import (
     Sample,
     SampleKind,
     Severity,
+    State,
 )
-from dlqwatch.rows import Alert, Incident, Queue
+from dlqwatch.rows import Alert, FallRow, Incident, Queue
 
 
 def sampled(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> None:
     """A reading moves the alert, then whatever fell due is told."""
     _remember_low(draft, rules, sample)
+    _take_in(draft, queue, rules, sample)
     incident = judge(
         draft,
         Judgement(
@@ -47,8 +50,13 @@ def sampled(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> No
         first=_facts(queue, rules, sample),
         update=lambda open_: _update(open_.facts, rules, sample),
     )
-    if incident is not None:
-        _due(draft, incident, queue, rules)
+    if incident is None:
+        return
+    if incident.ledger.basis is None:
+        incident = draft.put(replace(incident, ledger=losses.opened(sample)))
+    if incident.resolved_at is not None:
+        incident = _ended(draft, incident, queue, rules)
+    _due(draft, incident, queue, rules)
 
 
 def time_passed(draft: Draft, queue: Queue, rules: QueueRules) -> None:
@@ -61,6 +69,69 @@ def time_passed(draft: Draft, queue: Queue, rules: QueueRules) -> None:
 def unwatch(draft: Draft, alert: Alert) -> None:
     """The queue left the configuration: its incident closes, told once."""
     abandon(draft, alert, Resolution.UNWATCHED, QueueRules(alert.subject))
+
+
+def deleted(draft: Draft, queue: Queue, rules: QueueRules) -> None:
+    """A fully read list doesn't have the queue: what lay in it is lost with it."""
+    alert = draft.get(Alert, Rule.DEPTH, rules.name)
+    incident = open_incident(draft, alert)
+    if alert is None or incident is None or not isinstance(incident.facts, DepthFacts):
+        return
+    facts = incident.facts
+    show(draft, incident, replace(facts, lost=facts.lost + facts.depth))
+    abandon(draft, alert, Resolution.DELETED, rules)
+    draft.put(Alert(Rule.DEPTH, queue.name, State.UNKNOWN, draft.now))
+
+
+def _take_in(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> None:
+    """What the reading says of those that left. Only a complete one says anything."""
+    incident = open_incident(draft, draft.get(Alert, Rule.DEPTH, rules.name))
+    if incident is None or sample.kind is not SampleKind.COMPLETE:
+        return
+    retention_ms = _retention(queue, incident)
+    ledger, fall = losses.read(incident.ledger, sample, retention_ms, rules.poll_ms)
+    _count(draft, replace(incident, ledger=ledger), fall)
+
+
+def _ended(draft: Draft, incident: Incident, queue: Queue, rules: QueueRules) -> Incident:
+    """The incident just closed: its last fall is believed, and the worst of all names it."""
+    retention_ms = _retention(queue, incident)
+    ledger, fall = losses.last(incident.ledger, retention_ms, rules.poll_ms)
+    incident = _count(draft, replace(incident, ledger=ledger), fall)
+    facts = incident.facts
+    if not isinstance(facts, DepthFacts):
+        return incident
+    why = losses.resolution(
+        lost=facts.lost,
+        perhaps=(facts.lost_at_most or 0) - facts.lost,
+        unknown=facts.left_unknown,
+        removed=facts.removed,
+        handled=facts.handled,
+    )
+    return draft.put(replace(incident, resolution=why, facts=replace(facts, resolution=why)))
+
+
+def _retention(queue: Queue, incident: Incident) -> int | None:
+    """The smallest retention that held since the oldest of them was written."""
+    basis = incident.ledger.basis
+    return retention.least_since(queue, basis.oldest_at if basis is not None else None)
+
+
+def _count(draft: Draft, incident: Incident, fall: losses.Fall | None) -> Incident:
+    facts = incident.facts
+    if fall is None or not isinstance(facts, DepthFacts):
+        return draft.put(incident)
+    draft.put(FallRow(id=draft.next_id(FallRow), incident=incident.id, **asdict(fall)))
+    perhaps = (facts.lost_at_most or facts.lost) - facts.lost + fall.perhaps
+    lost = facts.lost + fall.lost
+    counted = replace(
+        facts,
+        lost=lost,
+        lost_at_most=lost + perhaps if perhaps else None,
+        removed=facts.removed + fall.removed,
+        left_unknown=facts.left_unknown + fall.unknown,
+    )
+    return show(draft, incident, counted)
 
 
 def _remember_low(draft: Draft, rules: QueueRules, sample: Sample) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
-from dlqwatch.model import Destination, NoticeStatus, QueueRules, State
+from dlqwatch.model import Destination, NoticeStatus, PublishWatch, QueueRules, State
 from dlqwatch.rows import (
     COMMAND_TABLES,
     TABLES,
@@ -19,6 +19,7 @@ from dlqwatch.rows import (
     Change,
     Delete,
     Delivery,
+    FallRow,
     Hour,
     Incident,
     Key,
@@ -26,12 +27,14 @@ from dlqwatch.rows import (
     Prune,
     Row,
     Span,
+    Transition,
 )
 
 R = TypeVar("R", bound=Row)
 
 RETRY_AT = "cloudflare_retry_at"  # a Meta: Cloudflare asked for no call before this time (ms)
 
+WRITTEN_ONLY: tuple[type[Row], ...] = (Transition, FallRow)  # never asked for again
 HOURS_KEPT = 26  # of each queue in memory
 
 
@@ -46,6 +49,7 @@ class Plan:
     not_acted_on: tuple[str, ...] = ()
     keep_samples_ms: int = 90 * 86_400_000
     alerts: QueueRules = field(default_factory=lambda: QueueRules(""))  # for dlqwatch itself
+    publish: PublishWatch | None = None
 
     def destination(self, name: str) -> Destination:
         return next(d for d in self.destinations if d.name == name)
@@ -111,7 +115,7 @@ class World:
         if table.KEY == ("id",):
             number = cast("int", row.identity[0])
             self.last_ids[table] = max(self.last_ids.get(table, 0), number)
-            if table.TABLE == "transitions":
+            if table in WRITTEN_ONLY:
                 return  # written, never asked for
         if isinstance(row, Span | Hour):
             self._keep_newest(row)

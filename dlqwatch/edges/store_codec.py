@@ -15,6 +15,7 @@ from dlqwatch.facts import (
     BlindFacts,
     DepthFacts,
     Facts,
+    IncidentFacts,
     IncidentKind,
     PublishFacts,
     StartedFacts,
@@ -76,10 +77,13 @@ def facts_from_json(text: str) -> Facts:
 def _encode(value: object) -> Value:
     if isinstance(value, StrEnum):
         return value.value
-    if is_dataclass(value):
+    if isinstance(value, IncidentFacts | StartedFacts):
         return facts_to_json(cast("Facts", value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return json.dumps(asdict(value), separators=(",", ":"))
     if isinstance(value, tuple):
-        return json.dumps(value)
+        plain = [asdict(v) if is_dataclass(v) and not isinstance(v, type) else v for v in value]
+        return json.dumps(plain, separators=(",", ":"))
     if isinstance(value, bool):
         return int(value)
     return cast("Value", value)
@@ -93,7 +97,12 @@ def _fields(cls: Any) -> dict[str, Convert]:
 
 def _object(cls: Any) -> Convert:
     known = _fields(cls)
-    return lambda data: cls(**{k: known[k](v) for k, v in data.items() if k in known})
+
+    def build(data: Any) -> Any:
+        found = json.loads(data) if isinstance(data, str) else data
+        return cls(**{k: known[k](v) for k, v in found.items() if k in known})
+
+    return build
 
 
 def _as(hint: Any) -> Convert:

@@ -15,7 +15,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE queues (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_seen_at INTEGER NOT NULL,
             cloudflare_id TEXT, retention_ms INTEGER, audited_at INTEGER,
-            nearest TEXT NOT NULL) STRICT""",
+            nearest TEXT NOT NULL, retentions TEXT NOT NULL, deviations TEXT NOT NULL,
+            good_at INTEGER, good_depth INTEGER) STRICT""",
         """CREATE TABLE spans (
             id INTEGER PRIMARY KEY, queue INTEGER NOT NULL REFERENCES queues,
             first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, polls INTEGER NOT NULL,
@@ -39,6 +40,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             peak_depth INTEGER, lost INTEGER NOT NULL, first_told_at INTEGER, told_at INTEGER,
             told_by TEXT NOT NULL, told_depth INTEGER, told_severity TEXT, told_mark_ms INTEGER,
             told_lost INTEGER NOT NULL, low INTEGER, noted_topics TEXT NOT NULL,
+            ledger TEXT NOT NULL,
             held INTEGER NOT NULL, acked_at INTEGER, acked_depth INTEGER,
             CHECK ((resolved_at IS NULL) = (resolution IS NULL))) STRICT""",
         """CREATE UNIQUE INDEX one_open_incident ON incidents (rule, subject)
@@ -55,6 +57,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             id INTEGER PRIMARY KEY, rule TEXT NOT NULL, subject TEXT NOT NULL, at INTEGER NOT NULL,
             old TEXT NOT NULL, new TEXT NOT NULL, because TEXT NOT NULL,
             incident INTEGER) STRICT""",
+        """CREATE TABLE falls (
+            id INTEGER PRIMARY KEY, incident INTEGER NOT NULL REFERENCES incidents,
+            at INTEGER NOT NULL, before INTEGER NOT NULL, after INTEGER NOT NULL,
+            left INTEGER NOT NULL, removed INTEGER NOT NULL, lost INTEGER NOT NULL,
+            perhaps INTEGER NOT NULL, unknown INTEGER NOT NULL) STRICT""",
         """CREATE TABLE notices (
             id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
             incident INTEGER REFERENCES incidents, reason TEXT NOT NULL, severity TEXT NOT NULL,
