@@ -204,12 +204,23 @@ class QueueRules:
     blind_after_ms: int = 5 * MINUTE
     audit_ms: int = 5 * MINUTE
     source_max_age_ms: int = HOUR
+    retention_ms: int | None = None  # None: no less than was seen before
+    may_have_consumer: bool = False
     runbook_url: str = ""
 
     @property
     def keeps_qg009(self) -> bool:
         """QG-009 asks for an alert at the first message: anything later doesn't keep it."""
         return self.threshold == 1 and self.hold_ms == 0
+
+
+@dataclass(frozen=True, slots=True)
+class PublishWatch:
+    """`[publish_failures]`: what is counted in the log of which Worker, and how often."""
+
+    worker: str
+    needle: str
+    interval_ms: int
 
 
 @dataclass(frozen=True, slots=True)
