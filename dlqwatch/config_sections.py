@@ -213,6 +213,13 @@ class Heartbeat(Section):
     fail_url: Annotated[Address, Field(repr=False)] = ""
     interval: Annotated[int, _duration(SECOND, DAY)] = MINUTE
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.url and self.url == self.fail_url:
+            words = "the same address as url: a failure would pass for a sign of life"
+            refuse([(("fail_url",), words)])
+        return self
+
 
 class Server(Section):
     """`[server]`."""

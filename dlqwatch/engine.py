@@ -15,7 +15,7 @@ from typing import TypeVar
 from dlqwatch.decide.advancing import advance, cloudflare_retry_at
 from dlqwatch.decide.inputs import ClockStepped, Input, Posting, Reading, TimePassed
 from dlqwatch.decide.sending import Job, Post, next_due, next_job
-from dlqwatch.decide.world import Plan, World
+from dlqwatch.decide.world import Plan, View, World
 from dlqwatch.journal import Journal, Keeping
 from dlqwatch.model import Clock
 from dlqwatch.rows import Ack, Change, Queue, Row, Silence, Transition
@@ -23,6 +23,7 @@ from dlqwatch.rows import Ack, Change, Queue, Row, Silence, Transition
 log = logging.getLogger("dlqwatch.engine")
 
 R = TypeVar("R", bound=Row)
+T = TypeVar("T")
 
 STEP_MS = 2_000  # wall and monotonic clocks that part by more than this: the clock was set
 
@@ -92,6 +93,11 @@ class Engine:
         """The live rows of a table, for reading only."""
         with self._lock:
             return list(self._world.all(table))
+
+    def ask(self, question: Callable[[View], T]) -> T:
+        """What a pure question about the world comes to. It keeps everybody waiting: be brief."""
+        with self._lock:
+            return question(self._world)
 
     @property
     def behind(self) -> bool:

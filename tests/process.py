@@ -111,6 +111,7 @@ class Place:
     alerts: dict[str, str] = field(default_factory=dict)
     queues: tuple[str, ...] = (QUEUE,)
     timeout: str = "2s"
+    more: str = ""  # further sections
 
     @property
     def database(self) -> Path:
@@ -140,6 +141,7 @@ class Place:
             *(f'{key} = "{value}"' for key, value in alerts.items()),
             *(f'[[queues]]\nname = "{name}"' for name in self.queues),
             f'[database]\npath = "{self.database}"\n',
+            self.more,
         ]
         path = self.folder / "config.toml"
         path.write_text("\n".join(lines), encoding="utf-8")
