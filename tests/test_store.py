@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlqwatch.edges.store import Store, check_place, connect, explain, select
+from dlqwatch.edges.store import Store, connect, select
 from dlqwatch.edges.store_codec import decode, encode
+from dlqwatch.edges.store_errors import check_place, explain
 from dlqwatch.edges.store_schema import MIGRATIONS, VERSION
 from dlqwatch.errors import EXIT_USAGE, StoreError, StoreRefused
 from dlqwatch.model import (

@@ -7,8 +7,6 @@ the database file: an open and close by anyone else in this process drops SQLite
 
 from __future__ import annotations
 
-import os
-import pwd
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,8 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dlqwatch.edges.store_codec import decode, encode
+from dlqwatch.edges.store_errors import check_place, explain
 from dlqwatch.edges.store_schema import MIGRATIONS, VERSION
-from dlqwatch.errors import NewerSchema, PlaceRefused, StoreError, StoreRefused
+from dlqwatch.errors import NewerSchema, StoreError
 from dlqwatch.model import StoreTrouble
 from dlqwatch.rows import (
     COMMAND_TABLES,
@@ -43,6 +42,7 @@ from dlqwatch.rows import (
 R = TypeVar("R", bound=Row)
 
 BUSY_MS = 500
+PRUNED_ROWS = 5_000  # at once, 25 ms: the rest at the next writes
 
 _LIVE_INCIDENTS = """(resolved_at IS NULL
     OR id IN (SELECT incident FROM notices WHERE status = 'pending')
@@ -84,6 +84,7 @@ class Store:
         """
         self.path = path
         self._seen_version: int | None = None
+        self._to_prune: dict[int, Prune] = {}
         check_place(path)
         try:
             self._db = connect(path)
@@ -116,6 +117,7 @@ class Store:
     def commands(self) -> list[Row] | None:
         """Silences and acks, if another connection wrote since last asked; None: none did."""
         try:
+            self._db.execute("PRAGMA busy_timeout = 0")  # what is locked now is read next time
             version = self._db.execute("PRAGMA data_version").fetchone()[0]
             if version == self._seen_version:
                 return None
@@ -133,7 +135,7 @@ class Store:
             self._db.execute(f"PRAGMA busy_timeout = {wait_ms}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                for change in changes:
+                for change in (*changes, *self._to_prune.values()):
                     self._write_one(change)
                 self._db.execute("COMMIT")
             except BaseException:
@@ -148,9 +150,14 @@ class Store:
 
     def _write_one(self, change: Change) -> None:
         if isinstance(change, Prune):
-            self._db.execute(
-                "DELETE FROM spans WHERE queue = ? AND last_at < ?", (change.queue, change.before)
+            done = self._db.execute(
+                "DELETE FROM spans WHERE id IN (SELECT id FROM spans WHERE queue = ? "
+                "AND last_at < ? ORDER BY last_at LIMIT ?)",
+                (change.queue, change.before, PRUNED_ROWS),
             )
+            self._to_prune.pop(change.queue, None)
+            if done.rowcount == PRUNED_ROWS:
+                self._to_prune[change.queue] = change
         elif isinstance(change, Delete):
             table = change.table
             where = " AND ".join(f"{name} = ?" for name in table.KEY)
@@ -167,6 +174,8 @@ class Store:
                 f"{VERSION})",
                 "Run the newer version again, or point [database] path at another file.",
             )
+        if have == 0:  # before the first table: what is pruned makes the file smaller
+            db.execute("PRAGMA auto_vacuum = FULL")
         for number in range(have, VERSION):
             db.execute("BEGIN IMMEDIATE")  # never executescript(): it commits half of a failure
             try:
@@ -194,7 +203,9 @@ def remembered(db: sqlite3.Connection) -> Remembered:
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection with our settings. Raises sqlite3.Error."""
-    db = sqlite3.connect(path, isolation_level=None, timeout=5.0, check_same_thread=False)
+    db = sqlite3.connect(
+        path, isolation_level=None, timeout=BUSY_MS / 1000, check_same_thread=False
+    )
     try:
         for pragma in ("journal_mode = DELETE", "synchronous = FULL", "foreign_keys = ON"):
             db.execute(f"PRAGMA {pragma}").fetchall()
@@ -221,85 +232,3 @@ def upsert(table: type[Row]) -> str:
         f"VALUES ({', '.join('?' * len(columns))}) "
         f"ON CONFLICT ({', '.join(table.KEY)}) DO UPDATE SET {updates}"
     )
-
-
-def check_place(path: Path) -> None:
-    """Refuse a place where no database can live. SQLite itself only says "unable to open"."""
-    folder = path.parent
-    me = f"dlqwatch runs as uid {os.geteuid()}"
-    if path.is_dir():
-        raise StoreRefused(
-            f"[database] path {path} is a directory", f"Name a file in it: {path / 'dlqwatch.db'}"
-        )
-    if not folder.is_dir():
-        raise StoreRefused(
-            f"the directory {folder} for the database doesn't exist",
-            "Create it, mount a volume there, or set [database] path (DLQWATCH_DATABASE__PATH).",
-        )
-    for place, needs in ((folder, os.W_OK | os.X_OK), (path, os.R_OK | os.W_OK)):
-        if place.exists() and not os.access(place, needs):
-            raise PlaceRefused(
-                f"{place} can't be written: it belongs to {_owner(place)}, and {me}",
-                f"Give it to that user: chown -R {os.geteuid()} {folder}",
-            )
-
-
-def _owner(path: Path) -> str:
-    uid = path.stat().st_uid
-    try:
-        return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
-    except KeyError:
-        return f"uid {uid}"
-
-
-_TROUBLES: tuple[tuple[str, StoreTrouble, str, str], ...] = (
-    (
-        "SQLITE_BUSY",
-        StoreTrouble.LOCKED,
-        "is locked by another process",
-        "End whatever else writes to it.",
-    ),
-    (
-        "SQLITE_FULL",
-        StoreTrouble.FULL,
-        "can't grow: the disk is full",
-        "Free some space on its volume.",
-    ),
-    (
-        "SQLITE_READONLY_DBMOVED",
-        StoreTrouble.DELETED,
-        "was moved or deleted",
-        "A new one is begun.",
-    ),
-    (
-        "SQLITE_READONLY",
-        StoreTrouble.READ_ONLY,
-        "is read-only",
-        "Mount its volume writable for this user.",
-    ),
-    (
-        "SQLITE_IOERR",
-        StoreTrouble.IO,
-        "can't be read or written",
-        "Look at the volume and the kernel's log.",
-    ),
-    ("SQLITE_CORRUPT", StoreTrouble.CORRUPT, "is damaged", "Restore a backup."),
-    ("SQLITE_NOTADB", StoreTrouble.CORRUPT, "is not a database", "Correct [database] path."),
-    (
-        "SQLITE_CANTOPEN",
-        StoreTrouble.IO,
-        "can't be opened",
-        "Check that its directory exists and is writable.",
-    ),
-)
-
-
-def explain(error: sqlite3.Error, path: Path) -> StoreError:
-    """SQLite's error in plain words with a next step."""
-    name = getattr(error, "sqlite_errorname", None) or type(error).__name__
-    for prefix, trouble, words, do in _TROUBLES:
-        if name.startswith(prefix):
-            return StoreError(f"{path} {words} ({name})", do, trouble=trouble)
-    if "no such table" in str(error):  # emptied or replaced underneath
-        return StoreError(f"{path} has lost its tables", trouble=StoreTrouble.CORRUPT)
-    return StoreError(f"{path}: {name}: {error}", "This may be a fault of dlqwatch: report it.")

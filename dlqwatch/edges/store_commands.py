@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from dlqwatch.edges.store import explain, select, upsert
+from dlqwatch.edges.store import select, upsert
 from dlqwatch.edges.store_codec import encode
+from dlqwatch.edges.store_errors import explain
 from dlqwatch.edges.store_reader import Reader
 from dlqwatch.errors import StoreError
 from dlqwatch.rows import Ack, Incident, Row, Silence

@@ -17,7 +17,8 @@ from typing import Self
 from urllib.parse import quote
 
 from dlqwatch.decide.healthy import Present
-from dlqwatch.edges.store import explain, select
+from dlqwatch.edges.store import select
+from dlqwatch.edges.store_errors import explain
 from dlqwatch.edges.store_schema import VERSION
 from dlqwatch.errors import StoreError, StoreRefused
 from dlqwatch.model import HOUR, Rule
