@@ -6,7 +6,16 @@ from dataclasses import replace
 
 from dlqwatch.decide.incidents import past_facts
 from dlqwatch.decide.world import RETRY_AT, Draft
-from dlqwatch.rows import Alert, Card, Delivery, DestinationRow, Incident, Meta
+from dlqwatch.rows import (
+    Alert,
+    Card,
+    Delivery,
+    DestinationRow,
+    Incident,
+    Meta,
+    Notice,
+    Queue,
+)
 
 
 def stepped_back(draft: Draft, by_ms: int) -> None:
@@ -33,19 +42,28 @@ def stepped_back(draft: Draft, by_ms: int) -> None:
             )
         )
     for row in list(draft.all(DestinationRow)):
-        draft.put(replace(row, free_at=moved(row.free_at)))
+        draft.put(replace(row, free_at=moved(row.free_at), probe_at=moved(row.probe_at)))
     for card in list(draft.all(Card)):
         draft.put(replace(card, next_at=moved(card.next_at)))
     for alert in list(draft.all(Alert)):
         draft.put(replace(alert, since=moved(alert.since), clear_since=moved_if(alert.clear_since)))
+    for notice in list(draft.all(Notice)):  # how long it has waited decides where it goes
+        draft.put(replace(notice, created_at=moved(notice.created_at)))
+    for queue in list(draft.all(Queue)):
+        draft.put(replace(queue, good_at=moved_if(queue.good_at)))
     for incident in list(draft.all(Incident)):
         if incident.resolved_at is None:
             facts = incident.facts
-            shifted = replace(facts, at=moved(facts.at), opened_at=moved(facts.opened_at))
+            # what lies in the past may be from before the clock leapt ahead: that stays true
+            opened_at = moved(incident.opened_at)
+            if incident.opened_at <= draft.now:
+                opened_at = incident.opened_at
+            read_at = max(moved(facts.at), opened_at)
+            shifted = replace(facts, at=read_at, opened_at=opened_at)
             draft.put(
                 replace(
                     incident,
-                    opened_at=moved(incident.opened_at),
+                    opened_at=opened_at,
                     facts=past_facts(shifted, draft.now),
                     told_at=moved_if(incident.told_at),
                     first_told_at=moved_if(incident.first_told_at),
