@@ -6,6 +6,7 @@ scripted services; `light` keeps Cloudflare, Slack and the database in memory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,8 @@ SLACK = "slack"
 WEBHOOK, BOT = DestinationKind.WEBHOOK, DestinationKind.BOT
 KINDS = (WEBHOOK, BOT)
 TEAM = "<!subteam^S0123456789>"
+# that it started, can't see, can't write
+OF_ITSELF = re.compile(r"\W*(?:Critical: |Now critical: |Perhaps a repeat: )?dlqwatch ")
 MANY_STEPS = 1000  # at one moment: a courier that never rests is a fault
 
 R = TypeVar("R", bound=Row)
@@ -215,9 +218,9 @@ class LightRig(Rig):
         self.queues.says[queue] = Sample(0, SampleKind.COMPLETE, depth, depth * 100, oldest_at)
 
     def posted(self) -> list[str]:
-        """The first line of every message in Slack, but for those about the journal."""
+        """The first line of every message in Slack, but for those about dlqwatch itself."""
         lines = (p.payload.text.split("\n")[0] for p in self.speaker.posts)
-        return [line for line in lines if "history" not in line]
+        return [line for line in lines if not OF_ITSELF.match(line)]
 
     def attempts(self, what: str = "post") -> list[float]:
         """When Slack was called, in seconds since the first of all calls since the start."""
@@ -258,11 +261,7 @@ class SimRig(Rig):
 
     def messages(self, *, itself: bool = False) -> list[SlackMessage]:
         """What people see in the channel; `itself`: also what dlqwatch says of itself."""
-        return [
-            m
-            for m in self.slack.messages()
-            if itself or not (m.text.startswith("🟢") or "history" in m.text)
-        ]
+        return [m for m in self.slack.messages() if itself or not OF_ITSELF.match(m.text)]
 
     def calls(self) -> list[str]:
         return [call.method for call in self.slack.times]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dlqwatch.decide.advancing import advance
 from dlqwatch.decide.inputs import (
     Answered,
-    Audited,
+    RetentionRead,
     ClockStepped,
     Edited,
     Input,
@@ -168,7 +168,7 @@ inputs: st.SearchStrategy[Input] = st.one_of(
     st.builds(Edited, ids, st.just("slack"), st.integers(1, 4), answers),
     st.builds(QueueFound, st.just(QUEUE), st.just("abc")),
     st.builds(QueueMissing, st.just(QUEUE), st.just(("a", "b"))),
-    st.builds(Audited, st.just(QUEUE), st.sampled_from([None, 60_000, 345_600_000])),
+    st.builds(RetentionRead, st.just(QUEUE), st.sampled_from([None, 60_000, 345_600_000])),
     st.builds(RateLimited, st.integers(0, 2**43)),
     st.builds(ClockStepped, st.integers(1, 10**12)),
     st.builds(Started, st.just("other"), st.just("h"), st.booleans()),

@@ -8,11 +8,11 @@ from typing import Protocol, TypeVar
 
 from dlqwatch.daemon import disposable
 from dlqwatch.decide.inputs import (
-    Audited,
     QueueFound,
     QueueMissing,
     RateLimited,
     Reading,
+    RetentionRead,
     TimePassed,
 )
 from dlqwatch.decide.reading import QueueSettings, failed
@@ -57,6 +57,7 @@ class Poller:
         self._timeout_s = timeout_s
         self._trouble: SampleReason | None = None
         self._audit_at = clock.monotonic()
+        self._last: Sample | None = None
 
     def tick(self) -> None:
         """One reading, good or bad; or only time, while Cloudflare asked us to wait."""
@@ -66,7 +67,19 @@ class Poller:
             return
         sample = self._sample()
         self._note(sample)
+        self._ask_after_fall(sample)
         self._engine.submit(Reading(name, sample))
+
+    def _ask_after_fall(self, sample: Sample) -> None:
+        """What a fall means depends on the retention: it is read anew before that is decided."""
+        if sample.depth is None:
+            return
+        before, self._last = self._last, sample
+        if before is None or before.depth is None:
+            return
+        later = (sample.oldest_at or 0) > (before.oldest_at or 0) > 0
+        if sample.depth < before.depth or later:
+            self._audit_at = self._clock.monotonic()
 
     def _sample(self) -> Sample:
         try:
@@ -112,7 +125,7 @@ class Poller:
             self._audit_at = now + self._rules.audit_ms / 1000 / AUDIT_AGAIN
             log.warning("%s: its retention could not be read: %s", self._rules.name, error.what)
             return
-        self._engine.submit(Audited(self._rules.name, settings.retention_ms))
+        self._engine.submit(RetentionRead(self._rules.name, settings.retention_ms))
 
     def _bounded(self, function: Callable[[], T]) -> T:
         try:

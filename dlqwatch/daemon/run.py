@@ -19,20 +19,26 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from dlqwatch import __version__
 from dlqwatch.config import Settings
 from dlqwatch.daemon import logs, watchdog
+from dlqwatch.daemon.auditing import Auditor
 from dlqwatch.daemon.courier import Courier
+from dlqwatch.daemon.heart import Heart
 from dlqwatch.daemon.polling import Poller
+from dlqwatch.daemon.publishing import FIRST_MS, TICK_MS, Counter
+from dlqwatch.daemon.rhythm import Steadily
 from dlqwatch.decide.inputs import Started
 from dlqwatch.decide.starting import started_facts
 from dlqwatch.decide.world import Plan, World
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.cloudflare import Cloudflare
+from dlqwatch.edges.heartbeat import Receiver
 from dlqwatch.edges.http import Http
-from dlqwatch.edges.lockfile import Lock
+from dlqwatch.edges.lockfile import Lock, Pulse
 from dlqwatch.edges.speakers import speaker
 from dlqwatch.edges.store import Remembered
 from dlqwatch.edges.store_keeper import Keeper
+from dlqwatch.edges.telemetry import Telemetry
 from dlqwatch.engine import Engine
-from dlqwatch.errors import LockHeld, StoreError
+from dlqwatch.errors import DlqwatchError, LockHeld, StoreError
 from dlqwatch.model import Clock, StoreTrouble
 from dlqwatch.words.en_itself import start_line
 
@@ -43,6 +49,9 @@ LOCKED_S = 60  # how long a start waits for a database that somebody else locks
 END_S = 4.0  # of the 5 s that a stop may take
 LOCK_TRIES, LOCK_WAIT_S = 5, 0.1
 SOON_S = 0.2
+AUDIT = "the audit of"
+AUDIT_AFTER_MS = 2_000  # the first poll finds the queue and goes first
+PUBLISHING = "counting failures to publish"  # no queue can have this name
 
 
 def run(settings: Settings, *, log_style: str, log_level: str) -> int:
@@ -54,15 +63,21 @@ def run(settings: Settings, *, log_style: str, log_level: str) -> int:
     clock = SystemClock()
     path = Path(settings.database.path)
     lock = take_lock(path, clock)
-    keeper = Keeper(path, clock)
-    remembered = _start(keeper, stop)
-    if remembered is None:
-        return 0
-    daemon = Daemon(settings, clock, lock, keeper, remembered)
+    try:
+        keeper = Keeper(path, clock)
+        remembered = _start(keeper, stop)
+        if remembered is None:
+            lock.give_back()
+            return 0
+        daemon = Daemon(settings, clock, lock, keeper, remembered)
+    except DlqwatchError:  # it never ran: how the last one ended is still to be told
+        lock.give_back()
+        raise
+    why: str | None = "it failed"
     try:
         why = daemon.run(stop)
     finally:
-        finished = daemon.end()
+        finished = daemon.end(clean=why is None)
     code = 0 if why is None else EXIT_STALLED
     log.info("dlqwatch ended")
     if not finished:  # a thread that hangs in a call must not hold up the end
@@ -116,13 +131,12 @@ class Daemon:
         plan = plan_of(settings)
         world = World(plan, remembered.last_ids)
         world.load(remembered.rows)
+        self._http = Http()
         self._engine = Engine(world, keeper, clock, wake=self._wake)
         self._couriers: list[Courier] = []
-        behind = lock.before is not None and lock.before.behind
         host = socket.gethostname()
-        self._engine.submit(Started(secrets.token_hex(4), host, behind))
+        self._engine.submit(started_after(lock.before, secrets.token_hex(4), host))
         log.info("%s", start_line(started_facts(plan, host)))
-        self._http = Http()
         self._couriers = [
             Courier(
                 self._engine,
@@ -137,6 +151,11 @@ class Daemon:
             threading.Thread(target=c.run, args=(self._stop,), name="courier", daemon=True)
             for c in self._couriers
         ]
+        self._heart = Heart(self._engine, settings.heartbeat, Receiver(self._http), clock)
+        # not waited for at the end: a receiver that hangs has nothing to lose
+        self._beating = threading.Thread(
+            target=self._heart.run, args=(self._stop,), name="heart", daemon=True
+        )
         rules = tuple(plan.queues.values())
         timeout_s = settings.cloudflare.timeout / 1000
         cloudflare = Cloudflare(
@@ -151,31 +170,50 @@ class Daemon:
         self._busy: set[str] = set()
         self._again: set[str] = set()  # to be polled anew, once the tick that still runs has ended
         # timezone given: the default asks the machine, which may have no zone database
+        # no job waits for another
+        threads = max(1, 2 * len(rules)) + (plan.publish is not None)
         self._scheduler = BackgroundScheduler(
-            timezone=UTC, executors={"default": ThreadPoolExecutor(max(1, len(rules)))}
+            timezone=UTC, executors={"default": ThreadPoolExecutor(threads)}
         )
         for rule in rules:
             poller = Poller(self._engine, cloudflare, rule, clock, timeout_s)
-            self._scheduler.add_job(
-                self._tick(rule.name, poller.tick),
-                "interval",
-                seconds=rule.poll_ms / 1000,
-                id=rule.name,
-                coalesce=True,
-                max_instances=1,
-                misfire_grace_time=None,
-                next_run_time=datetime.now(UTC),
+            self._add_job(rule.name, self._tick(rule.name, poller.tick), rule.poll_ms)
+            auditor = Auditor(self._engine, cloudflare, rule, timeout_s, of_us=rule is rules[0])
+            name = f"{AUDIT} {rule.name}"
+            self._add_job(name, self._aside(name, auditor.tick), rule.audit_ms, AUDIT_AFTER_MS)
+        if plan.publish is not None:
+            counter = Counter(
+                self._engine, Telemetry(cloudflare, clock), plan.publish, clock, timeout_s
             )
+            self._add_job(PUBLISHING, self._aside(PUBLISHING, counter.tick), TICK_MS, FIRST_MS)
+
+    def _add_job(
+        self, name: str, function: Callable[[], None], every_ms: int, after_ms: int = 0
+    ) -> None:
+        self._scheduler.add_job(
+            function,
+            Steadily(seconds=every_ms / 1000, timezone=UTC),
+            id=name,
+            coalesce=True,
+            max_instances=1,
+            misfire_grace_time=None,
+            next_run_time=datetime.now(UTC) + timedelta(milliseconds=after_ms),
+        )
 
     def run(self, stop: threading.Event) -> str | None:
         """Until `stop` is set: None; or why it must be started again."""
         for thread in self._threads:
             thread.start()
         self._scheduler.start()
+        if self._heart.wanted:
+            self._beating.start()
         return watchdog.watch(stop, self._clock, self._ticks, self._scheduler_alive, self._reanchor)
 
-    def end(self) -> bool:
-        """Stop in order, within END_S. False: something still hangs in a call."""
+    def end(self, *, clean: bool = True) -> bool:
+        """Stop in order, within END_S. False: something still hangs in a call.
+
+        `clean`: because it was told to; else the next start says that it wasn't.
+        """
         deadline = self._clock.monotonic() + END_S
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
@@ -188,7 +226,7 @@ class Daemon:
             time.sleep(0.02)
         finished = not self._busy and not any(t.is_alive() for t in self._threads)
         self._engine.close()
-        self._lock.close(behind=self._engine.behind)
+        self._lock.close(behind=self._engine.behind, clean=clean)
         if finished:
             self._http.close()
         return finished
@@ -203,6 +241,7 @@ class Daemon:
             try:
                 tick()
                 self._ticks.finished(queue, self._clock.monotonic())
+                self._heart.ticked(queue)
             except Exception:
                 log.exception("a tick of %s failed", queue)
             finally:
@@ -210,7 +249,22 @@ class Daemon:
             if queue in self._again:
                 self._poll_soon(queue)
             stamp, limit_s = self._ticks.slowest()
-            self._lock.beat(stamp, limit_s, behind=self._engine.behind)
+            now = self._clock.now()
+            self._lock.beat(stamp, limit_s, behind=self._engine.behind, now=now)
+
+        return run
+
+    def _aside(self, name: str, tick: Callable[[], None]) -> Callable[[], None]:
+        """A job that health and watchdog don't ask after: the queues are watched without it."""
+
+        def run() -> None:
+            self._busy.add(name)
+            try:
+                tick()
+            except Exception:
+                log.exception("%s failed", name)
+            finally:
+                self._busy.discard(name)
 
         return run
 
@@ -223,12 +277,22 @@ class Daemon:
             self._again.add(queue)
             if queue not in self._busy:  # else when its tick ends: no two run at a time
                 self._poll_soon(queue)
+        if self._scheduler.get_job(PUBLISHING) is not None:
+            self._poll_soon(PUBLISHING)
 
     def _poll_soon(self, queue: str) -> None:
         self._again.discard(queue)
         # a moment later: until then the scheduler may still count the last tick as running
         soon = datetime.now(UTC) + timedelta(seconds=SOON_S)
         self._scheduler.modify_job(queue, next_run_time=soon)
+
+
+def started_after(before: Pulse | None, database_id: str, host: str) -> Started:
+    """A start, with what the last process's pulse shows of its end."""
+    if before is None:
+        return Started(database_id, host)
+    seen_at = None if before.ended else before.seen_at or before.started_at
+    return Started(database_id, host, before.behind, seen_at)
 
 
 def plan_of(settings: Settings) -> Plan:
@@ -240,6 +304,7 @@ def plan_of(settings: Settings) -> Plan:
         not_acted_on=settings.not_acted_on(),
         keep_samples_ms=settings.database.keep_samples,
         alerts=settings.daemon_rules(),
+        publish=settings.publish_watch(),
     )
 
 

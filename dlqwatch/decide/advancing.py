@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from dlqwatch.decide import delivering, depth, storing
+from dlqwatch.decide import blinding, delivering, depth, publishing, retention, storing, wiring
 from dlqwatch.decide.fallback import route
 from dlqwatch.decide.inputs import (
     Answered,
@@ -19,10 +19,12 @@ from dlqwatch.decide.inputs import (
     Looked,
     Posting,
     Probed,
+    PublishCounted,
     QueueFound,
     QueueMissing,
     RateLimited,
     Reading,
+    RetentionRead,
     Started,
     StoreLooked,
     TimePassed,
@@ -43,8 +45,13 @@ def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:
             queue, rules = _queue(draft, event.queue)
             record(draft, queue, rules, event.sample)
             depth.sampled(draft, queue, rules, event.sample)
+            wiring.time_passed(draft, rules)
+            blinding.looked(draft)
         case TimePassed():
-            depth.time_passed(draft, *_queue(draft, event.queue))
+            queue, rules = _queue(draft, event.queue)
+            depth.time_passed(draft, queue, rules)
+            wiring.time_passed(draft, rules)
+            blinding.looked(draft)
         case Posting():
             delivering.posting(draft, event)
         case Answered():
@@ -57,16 +64,25 @@ def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:
             delivering.probed(draft, event)
         case StoreLooked():
             storing.looked(draft, event)
+        case PublishCounted():
+            publishing.counted(draft, event)
         case QueueFound():
             queue, _ = _queue(draft, event.queue)
             draft.put(replace(queue, cloudflare_id=event.cloudflare_id, nearest=""))
         case QueueMissing():
-            queue, _ = _queue(draft, event.queue)
+            queue, rules = _queue(draft, event.queue)
             nearest = json.dumps(event.nearest)
             draft.put(replace(queue, cloudflare_id=None, nearest=nearest))
+            depth.deleted(draft, queue, rules)
+            wiring.missing(draft, _queue(draft, event.queue)[0], rules, event.nearest)
         case Audited():
+            wiring.audited(draft, *_queue(draft, event.queue), event.audit)
+        case RetentionRead():
             queue, _ = _queue(draft, event.queue)
-            draft.put(replace(queue, retention_ms=event.retention_ms, audited_at=now))
+            log = retention.noted(queue, event.retention_ms, now)
+            draft.put(
+                replace(queue, retention_ms=event.retention_ms, retentions=log, audited_at=now)
+            )
         case RateLimited():
             draft.put(Meta(RETRY_AT, str(min(event.until, now + HOUR))))
         case ClockStepped():

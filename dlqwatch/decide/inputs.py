@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dlqwatch.decide.counting import Window
 from dlqwatch.decide.outcomes import Answer
+from dlqwatch.decide.reading import Audit
 from dlqwatch.model import Sample, StoreTrouble
 
 
@@ -15,6 +17,7 @@ class Started:
     database_id: str
     host: str = ""
     journal_behind: bool = False  # the last process ended with rows that were never written
+    last_seen_at: int | None = None  # the last sign of life, if that process was not let end
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,19 @@ class QueueMissing:
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
-    """The queue's own settings were read."""
+class RetentionRead:
+    """How long the queue keeps its messages was read."""
 
     queue: str
     retention_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """How the queue is wired was read, as far as it could be."""
+
+    queue: str
+    audit: Audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,8 @@ class Answered:
     notice: int
     destination: str
     answer: Answer
+    incident: int | None = None  # the notice's
+    last: bool = False  # it is the incident's last word
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +151,21 @@ class StoreLooked:
     kept_aside: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PublishCounted:
+    """How many failures to publish a part of the Worker's log holds. Window None: time passed."""
+
+    window: Window | None = None
+    count: int = 0
+
+
 Input = (
     Started
     | Reading
     | TimePassed
     | QueueFound
     | QueueMissing
+    | RetentionRead
     | Audited
     | RateLimited
     | ClockStepped
@@ -153,4 +175,5 @@ Input = (
     | Edited
     | Probed
     | StoreLooked
+    | PublishCounted
 )

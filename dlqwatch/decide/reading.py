@@ -65,6 +65,20 @@ class TokenInfo:
     expires_at: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How things are. None: that part could not be read, or isn't asked for."""
+
+    queue: QueueSettings | None = None
+    source: QueueSettings | None = None
+    source_missing: bool = False  # a fully read list doesn't have it
+    source_nearest: tuple[str, ...] = ()
+    source_oldest_at: int | None = None
+    token_ends_at: int | None = None
+    clock_off_ms: int | None = None  # our clock minus Cloudflare's
+    complete: bool = True  # every part that is asked for was read
+
+
 class _NonsenseError(ValueError):
     """A value that can't be true; the text names the key and what is wrong."""
 

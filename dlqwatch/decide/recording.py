@@ -12,6 +12,8 @@ from dlqwatch.rows import Hour, Queue, Span
 def record(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> None:
     """Extend the queue's newest span or begin one, and count the poll in its hour."""
     last = last_span(draft, queue)
+    if sample.kind is SampleKind.FAILED and last is not None and last.depth is not None:
+        draft.put(replace(queue, good_at=last.last_at, good_depth=last.depth))
     gap = None if last is None else sample.at - last.last_at
     near = gap is not None and 0 <= gap <= 2 * rules.poll_ms
     if last is not None and near and _same(last, sample, rules):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlqwatch.decide import depth
+from dlqwatch.decide import depth, publishing, unclean
 from dlqwatch.decide.delivering import lost
 from dlqwatch.decide.inputs import Started
 from dlqwatch.decide.sending import LATEST_MS, PROBE_MS
 from dlqwatch.decide.telling import first_destination, make_notice
-from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices
+from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices, perhaps_posted
 from dlqwatch.facts import StartedFacts
 from dlqwatch.model import (
     HOUR,
@@ -42,7 +42,9 @@ def started(draft: Draft, event: Started) -> None:
         draft.put(Meta("id", event.database_id))
         draft.put(Meta("born_at", str(draft.now)))
     _clamp(draft)
+    draft.put(Meta("started_at", str(draft.now)))
     _queues(draft)
+    publishing.started(draft)
     _destinations(draft)
     _under_way(draft)
     if event.journal_behind:
@@ -160,23 +162,36 @@ def _tell_again(draft: Draft) -> None:
 
 
 def _say_started(draft: Draft, event: Started) -> None:
-    before = draft.get(Meta, "version")
+    """A new database, a new version, an unclean end: one message for all that is new of these."""
     plan = draft.plan
-    if before is not None and before.value == plan.version:
-        return
+    before = draft.get(Meta, "version")
+    ends = unclean.count(draft, event.last_seen_at)
+    changed = before is None or before.value != plan.version
     draft.put(Meta("version", plan.version))
-    for notice in list(draft.all(Notice)):
-        if notice.reason is Reason.STARTED and notice.status is NoticeStatus.PENDING:
+    if before is None:
+        _say(draft, Reason.STARTED, started_facts(plan, event.host))
+    elif ends and (changed or unclean.may_be_told(draft)):
+        facts = started_facts(plan, event.host, before.value if changed else "")
+        seen_at = None if event.last_seen_at is None else min(event.last_seen_at, draft.now)
+        unclean.is_told(draft)
+        _say(draft, Reason.UNCLEAN_END, replace(facts, last_seen_at=seen_at, unclean_ends=ends))
+    elif changed:
+        _say(draft, Reason.STARTED, started_facts(plan, event.host, before.value))
+
+
+def _say(draft: Draft, reason: Reason, facts: StartedFacts) -> None:
+    for notice in list(draft.all(Notice)):  # one that never got out says less than this one
+        same = notice.reason is reason and notice.status is NoticeStatus.PENDING
+        if same and not perhaps_posted(draft, notice):
             draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
-    facts = started_facts(plan, event.host, before.value if before is not None else None)
     name = first_destination(draft)
-    notice = make_notice(draft, Reason.STARTED, facts, Severity.WARNING, None, name)
+    notice = make_notice(draft, reason, facts, Severity.WARNING, None, name)
     # the first polls come first: Slack takes one message a second, and an alert may be among them
     draft.put(Delivery(notice.id, name, next_at=draft.now + YIELD_MS))
 
 
 def started_facts(plan: Plan, host: str, version_before: str | None = None) -> StartedFacts:
-    """What is watched from now on. `version_before`: None for a new database."""
+    """What is watched from now on. `version_before`: None for a new database, "" for the same."""
     return StartedFacts(
         version=plan.version,
         queues=tuple(plan.queues),
