@@ -40,7 +40,7 @@ from dlqwatch.config_sources import Variables, from_secrets_dir, higher_wins
 from dlqwatch.config_variables import check_variables
 from dlqwatch.durations import show_duration
 from dlqwatch.errors import ConfigError
-from dlqwatch.model import MINUTE, SECOND, Destination, QueueRules
+from dlqwatch.model import MINUTE, SECOND, Destination, PublishWatch, QueueRules
 
 __all__ = ["Settings", "find_config", "load"]
 
@@ -57,7 +57,6 @@ NOT_BUILT = (
     "heartbeat.url",
     "heartbeat.fail_url",
     "server.listen",
-    "publish_failures",
 )
 
 
@@ -102,6 +101,11 @@ class Settings(BaseSettings):
     def daemon_rules(self) -> QueueRules:
         """`[alerts]` alone, for what concerns dlqwatch itself."""
         return Queue(name="dlqwatch").rules(self.alerts)
+
+    def publish_watch(self) -> PublishWatch | None:
+        """What is counted in a Worker's log; None: nothing."""
+        found = self.publish_failures
+        return PublishWatch(found.worker, found.needle, found.interval) if found else None
 
     def destinations(self) -> tuple[Destination, ...]:
         """`slack`, then `slack.fallback` if there is one. Raises ConfigError as `read_…` does."""
@@ -165,9 +169,11 @@ def _budget_problems(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
     rules = settings.rules()
     polls = sum(CALLS_WINDOW / r.poll_ms for r in rules)
     audits = sum(CALLS_PER_AUDIT * CALLS_WINDOW / r.audit_ms for r in rules)
-    if polls + audits < CALLS_ALLOWED:
+    watch = settings.publish_watch()
+    counts = CALLS_WINDOW / watch.interval_ms if watch is not None else 0.0
+    if polls + audits + counts < CALLS_ALLOWED:
         return
-    left = CALLS_ALLOWED - audits
+    left = CALLS_ALLOWED - audits - counts
     seconds = int(len(rules) * CALLS_WINDOW / SECOND / left) + 1 if left > 0 else 0
     what = (
         f"a poll_interval of {show_duration(seconds * SECOND)} for all would do"
@@ -176,9 +182,12 @@ def _budget_problems(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
     )
     yield (
         ("alerts", "poll_interval"),
-        f"{len(rules)} queue{'s' if len(rules) != 1 else ''} would make {polls + audits:.0f} calls"
+        f"{len(rules)} queue{'s' if len(rules) != 1 else ''} would make"
+        f" {polls + audits + counts:.0f} calls"
         f" to Cloudflare per 5 minutes ({polls:.0f} polls, one per poll_interval, and"
-        f" {audits:.0f} for audits, {CALLS_PER_AUDIT} per audit_interval); they must stay under"
+        f" {audits:.0f} for audits, {CALLS_PER_AUDIT} per audit_interval"
+        + (f", and {counts:.0f} for publish_failures" if watch is not None else "")
+        + "); they must stay under"
         f" {CALLS_ALLOWED}, half of Cloudflare's limit: {what}",
     )
 

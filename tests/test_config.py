@@ -173,7 +173,6 @@ def test_only_what_somebody_has_set_is_listed_as_not_acted_on(tmp_path: Path) ->
         "heartbeat.url",
         "heartbeat.fail_url",
         "server.listen",
-        "publish_failures",
     )
 
 

@@ -8,11 +8,13 @@ from dlqwatch.cli import tables
 from dlqwatch.cli.asking import Asked, ask_all, bounded, cloudflare_of
 from dlqwatch.cli.checking import Check, Result, Show
 from dlqwatch.config import Settings
+from dlqwatch.decide.counting import last_window
 from dlqwatch.decide.reading import TokenInfo
 from dlqwatch.edges.cloudflare import Cloudflare
 from dlqwatch.edges.http import Http
+from dlqwatch.edges.telemetry import Telemetry
 from dlqwatch.errors import CloudflareError, QueueNotListed
-from dlqwatch.model import DAY, MINUTE, Clock, SampleReason
+from dlqwatch.model import DAY, MINUTE, Clock, PublishWatch, SampleReason
 from dlqwatch.words import en_check, en_status
 from dlqwatch.words.units import duration, tidy
 
@@ -43,6 +45,7 @@ def check_cloudflare(settings: Settings, clock: Clock, http: Http, show: Show) -
     show(_permission(asked))
     for check in _queues(asked, clock.now()):
         show(check)
+    show(_published(cloudflare, settings.publish_watch(), clock, timeout_s))
 
 
 def _clock(cloudflare: Cloudflare) -> Check:
@@ -111,3 +114,19 @@ def _queues(asked: Sequence[Asked], now: int) -> Iterator[Check]:
         if one.sample.reason is not None:
             words += f" ({en_status.SAMPLE_REASONS[one.sample.reason]})"
         yield Check(name, Result.OK, words)
+
+
+def _published(
+    cloudflare: Cloudflare, watch: PublishWatch | None, clock: Clock, timeout_s: float
+) -> Check:
+    """The last whole window of the Worker's log; the queues are watched whatever comes of it."""
+    if watch is None:
+        return Check("S12", Result.NOTE, en_check.UNPUBLISHED_UNCOUNTED)
+    logs = Telemetry(cloudflare, clock)
+    window = last_window(watch.interval_ms, logs.log_time())
+    try:
+        count = bounded(lambda: logs.count(watch.worker, watch.needle, window), timeout_s)
+    except CloudflareError as error:
+        result = Result.BAD if error.reason in PERSONS else Result.UNKNOWN
+        return Check("S12", result, error.what, error.do)
+    return Check("S12", Result.OK, en_check.published(count, watch))

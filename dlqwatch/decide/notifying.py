@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dlqwatch.decide.judging import marks, time_left
 from dlqwatch.decide.quieting import acked
-from dlqwatch.facts import DepthFacts, IncidentKind
+from dlqwatch.facts import DepthFacts, IncidentKind, PublishFacts
 from dlqwatch.model import HOUR, QueueRules, Reason, Severity
 from dlqwatch.rows import Incident
 
@@ -112,9 +112,11 @@ def _severity_raised(s: Situation) -> bool:
 
 
 def _grown(s: Situation) -> bool:
+    low = s.incident.low
     if isinstance(s.facts, DepthFacts):
-        low = s.incident.low
         news = low is not None and s.facts.depth > low
+    elif isinstance(s.facts, PublishFacts):
+        news = low is not None and s.facts.total > low
     else:
         news = not set(s.facts.topics) <= set(s.incident.noted_topics)
     # what is not posted yet takes the news at once: the interval is for people's peace

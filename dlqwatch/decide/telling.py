@@ -7,7 +7,7 @@ from dataclasses import replace
 from dlqwatch.decide.notifying import Situation, mentions, passes_silence, stronger, why_tell
 from dlqwatch.decide.quieting import ENDS_ACK, active_silence
 from dlqwatch.decide.world import Draft, pending_notices, perhaps_posted
-from dlqwatch.facts import DepthFacts, Facts, IncidentKind, StartedFacts
+from dlqwatch.facts import DepthFacts, Facts, IncidentKind, PublishFacts, StartedFacts
 from dlqwatch.model import NoticeStatus, QueueRules, Reason, Severity
 from dlqwatch.rows import Alert, Delivery, Incident, Meta, Notice
 
@@ -45,7 +45,7 @@ def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRule
     draft.put(
         replace(
             incident,
-            low=facts.depth if isinstance(facts, DepthFacts) else None,
+            low=_amount(facts),
             noted_topics=tuple(sorted({*incident.noted_topics, *facts.topics})),
             held=False,
             acked_depth=None if reason in ENDS_ACK else incident.acked_depth,
@@ -115,6 +115,16 @@ def _hold_back(
         )
         draft.put(replace(notice, status=NoticeStatus.SILENCED))
     draft.put(replace(incident, held=True))
+
+
+def _amount(facts: IncidentKind) -> int | None:
+    """The number that must rise to be news."""
+    match facts:
+        case DepthFacts():
+            return facts.depth
+        case PublishFacts():
+            return facts.total
+    return None
 
 
 def _keep_count(draft: Draft, situation: Situation, waiting: list[Notice]) -> None:

@@ -1,4 +1,4 @@
-"""A scripted Cloudflare: the Queues part of its API, with real queue semantics.
+"""A scripted Cloudflare: the Queues part of its API with real queue semantics, and Workers' logs.
 
 Shapes, permissions and error codes as Cloudflare documents them and as wrangler reads them.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from dlqwatch.model import Clock
 from dlqwatch.sim.account import MISSING, AccountServer
 from dlqwatch.sim.queues import SimMessage, SimQueue, iso, pushed
+from dlqwatch.sim.telemetry import BadQuery, SimLogs
 from dlqwatch.sim.wire import Answer, Request
 
 __all__ = ["MISSING", "READ_TOKEN", "WRITE_TOKEN", "SimCloudflare"]
@@ -21,6 +22,7 @@ WRITE_TOKEN = "sim-write-R5dHj9Pf3uGa6eVk1oZi"
 
 _READ = {"queues_read", "queues_write", "workers_scripts_read", "workers_scripts_write"}
 _WRITE = {"queues_write", "workers_scripts_write"}
+_LOGS = {"workers_observability_read", "workers_observability_write"}  # reports differ
 _WINDOW_MS = 300_000
 _HEX = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"Bearer [!-~]+")
@@ -61,6 +63,7 @@ class SimCloudflare(AccountServer):
             READ_TOKEN: {"queues_read"},
             WRITE_TOKEN: {"queues_read", "queues_write"},
         }
+        self.logs = SimLogs()
         self.token_expires: dict[str, int] = {}  # ms since 1970; what is past is refused
         self.name_filter = True
         self.per_page_works = True
@@ -154,6 +157,9 @@ class SimCloudflare(AccountServer):
             raise Refusal(403, 10000, "Authentication error")
         if parts[2:] == ["tokens", "verify"]:
             return self._verify(token, of_account=True)
+        if (method, parts[2:]) == ("POST", ["workers", "observability", "telemetry", "query"]):
+            self._need(granted, _LOGS)
+            return self._count_lines(request)
         if parts[2] != "queues" or (len(parts) > 3 and not _HEX.fullmatch(parts[3])):
             raise self._no_route(request)
         tail = "/".join(parts[4:])
@@ -192,6 +198,12 @@ class SimCloudflare(AccountServer):
             result["expires_on"] = iso(self.token_expires[token])
         note = {"code": 10000, "message": "This API Token is valid and active", "type": None}
         return {"result": result, "messages": [note]}
+
+    def _count_lines(self, request: Request) -> dict[str, Any]:
+        try:
+            return {"result": self.logs.query(request.json, self.clock.now())}
+        except BadQuery as bad:
+            raise Refusal(400, 7400, str(bad)) from None
 
     def _list(self, request: Request) -> dict[str, Any]:
         names = request.query.get("name", [])

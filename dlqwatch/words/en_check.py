@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dlqwatch.durations import show_duration
-from dlqwatch.model import QueueRules, Sample
+from dlqwatch.model import PublishWatch, QueueRules, Sample
 from dlqwatch.words.units import duration, letters, listed, tidy
 
 # The ways a dead letter can die unseen of which this version doesn't keep watch, and the keys
@@ -21,7 +21,6 @@ NOT_BUILT_YET: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     ("S9", "there is no second destination when Slack refuses the first", ("slack.fallback",)),
     ("S11", "nobody is told in Slack when history can't be written (status shows it)", ()),
-    ("S12", "events that were never published aren't counted", ("publish_failures",)),
     ("S13", "messages that grow old in the source queue aren't noticed", ()),
 )
 
@@ -62,6 +61,21 @@ def queue(sample: Sample, retention_ms: int | None, now: int, when: Callable[[in
             words += f", handle before {when(sample.oldest_at + retention_ms)}"
     keeps = "unknown" if retention_ms is None else duration(retention_ms)
     return f"{words}; keeps a message for {keeps}"
+
+
+UNPUBLISHED_UNCOUNTED = (
+    "not kept: events that were never published aren't counted ([publish_failures] is not set)"
+)
+
+
+def published(count: int | None, watch: PublishWatch) -> str:
+    """How many failures to publish the log has in its last whole window."""
+    worker = tidy(watch.worker)
+    if count is None:
+        return f"the log of {worker} can be asked"
+    many = "1 line" if count == 1 else f"{count:,} lines"
+    where = f"the last whole {show_duration(watch.interval_ms)} of the log of {worker}"
+    return f"{many} with {tidy(watch.needle)} in {where}"
 
 
 def clock(off_ms: int) -> str:
