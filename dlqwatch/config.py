@@ -54,8 +54,6 @@ CALLS_PER_AUDIT = 2
 NOT_BUILT = (
     "cloudflare.operator_token",
     "cloudflare.operator_token_file",
-    "heartbeat.url",
-    "heartbeat.fail_url",
     "server.listen",
 )
 
@@ -117,13 +115,15 @@ class Settings(BaseSettings):
     def secrets(self) -> tuple[str, ...]:
         """Every secret seen so far, earlier contents of secret files too, the longest first.
 
-        For redaction: reads no file, so it may be asked anew for every line. A webhook's path
-        is one as well, since libraries log it without its host.
+        For redaction: reads no file, so it may be asked anew for every line. An address's path
+        and query are some as well, since libraries log them without the host.
         """
         holders = [self.cloudflare, self.slack, self.slack.fallback]
         seen = {value for holder in holders if holder is not None for value in holder.seen()}
-        paths = {urlsplit(value).path for value in seen if "://" in value}
-        return tuple(sorted(seen | {path for path in paths if len(path) > 15}, key=len)[::-1])
+        seen |= {self.heartbeat.url, self.heartbeat.fail_url} - {""}
+        addresses = [urlsplit(value) for value in seen if "://" in value]
+        parts = {part for address in addresses for part in (address.path, address.query)}
+        return tuple(sorted(seen | {part for part in parts if len(part) > 15}, key=len)[::-1])
 
     def not_acted_on(self) -> tuple[str, ...]:
         """The keys somebody has set whose promise isn't built yet."""

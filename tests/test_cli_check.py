@@ -64,10 +64,25 @@ def test_all_is_fine(tmp_path: Path, cf: SimCloudflare, slack: SimSlack, capsys:
 def test_what_this_version_does_not_keep_has_a_line_each(
     tmp_path: Path, cf: SimCloudflare, slack: SimSlack, capsys: Capture
 ) -> None:
-    more = '[heartbeat]\nurl = "https://example.com/beat"\n'
-    _, found = check(write_config(tmp_path, sections(cf, slack), more=more), capsys)
+    _, found = check(write_config(tmp_path, sections(cf, slack)), capsys)
     for name, words, _keys in en_check.NOT_BUILT_YET:
         assert words in found[name][0]["what"]
+
+
+def test_without_a_heartbeat_it_says_that_s8_is_not_kept(
+    tmp_path: Path, cf: SimCloudflare, slack: SimSlack, capsys: Capture
+) -> None:
+    _, found = check(write_config(tmp_path, sections(cf, slack)), capsys)
+    assert found["S8"][0]["result"] == "note"
+    assert "not kept" in found["S8"][0]["what"]
+    more = '[heartbeat]\nurl = "https://hc.example/canary"\n'
+    _, found = check(write_config(tmp_path, sections(cf, slack), more=more), capsys)
+    assert found["S8"][0]["result"] == "ok"
+    assert "hc.example hears every 1 min" in found["S8"][0]["what"]
+    assert "canary" not in found["S8"][0]["what"]
+    more += 'fail_url = "https://fail.example/canary"\n'
+    _, found = check(write_config(tmp_path, sections(cf, slack), more=more), capsys)
+    assert "fail.example at once" in found["S8"][0]["what"]
 
 
 def test_every_key_without_effect_is_told_once() -> None:

@@ -170,8 +170,6 @@ def test_only_what_somebody_has_set_is_listed_as_not_acted_on(tmp_path: Path) ->
     )
     assert settings(tmp_path, text).not_acted_on() == (
         "cloudflare.operator_token",
-        "heartbeat.url",
-        "heartbeat.fail_url",
         "server.listen",
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from dlqwatch.cli import tables
 from dlqwatch.cli.main import add_config, add_json
@@ -77,6 +78,10 @@ def main(options: argparse.Namespace) -> int:
     for rules in queues:
         kept, words = en_check.gate(rules)
         show(Check("QG-009", Result.OK if kept else Result.NOTE, words))
+    heart = settings.heartbeat
+    url, fail_url = (urlsplit(address).hostname or "" for address in (heart.url, heart.fail_url))
+    kept, words = en_check.heartbeat(url, fail_url, heart.interval)
+    show(Check("S8", Result.OK if kept else Result.NOTE, words))
     for name, words in en_check.not_kept(settings.not_acted_on()):
         show(Check(name, Result.NOTE, words))
     _end(done, as_json=options.json)
@@ -110,7 +115,7 @@ def _database(path: Path) -> Check:
     """Its place, and whether a daemon holds it."""
     from dlqwatch.cli.status import look, read
     from dlqwatch.decide.alive import Alive
-    from dlqwatch.edges.store import check_place
+    from dlqwatch.edges.store_errors import check_place
 
     try:
         check_place(path)

@@ -59,6 +59,8 @@ def _clamp(draft: Draft) -> None:
         draft.put(replace(retry_at, value=str(min(int(retry_at.value), draft.now + HOUR))))
     for card in list(draft.all(Card)):
         draft.put(replace(card, next_at=min(card.next_at, draft.now + HOUR)))
+    for notice in list(draft.all(Notice)):
+        draft.put(replace(notice, created_at=min(notice.created_at, draft.now)))
 
 
 def _queues(draft: Draft) -> None:

@@ -14,11 +14,6 @@ NOT_BUILT_YET: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("S5", "whether messages that left were lost or handled isn't told apart", ()),
     ("S6", "nobody is told when the source no longer leads to this queue", ()),
     ("S7", "nobody is told in Slack when Cloudflare can't be read (status shows it)", ()),
-    (
-        "S8",
-        "nobody outside notices when dlqwatch and its host are gone",
-        ("heartbeat.url", "heartbeat.fail_url"),
-    ),
     ("S9", "there is no second destination when Slack refuses the first", ("slack.fallback",)),
     ("S11", "nobody is told in Slack when history can't be written (status shows it)", ()),
     ("S13", "messages that grow old in the source queue aren't noticed", ()),
@@ -36,6 +31,17 @@ def not_kept(not_acted_on: Sequence[str]) -> list[tuple[str, str]]:
         said.append((name, f"not built yet: {words}{note}"))
     said += [(key, "is set, but this version does not act on it yet") for key in left]
     return said
+
+
+def heartbeat(host: str, fail_host: str, every_ms: int) -> tuple[bool, str]:
+    """Whether S8 is kept, and why (not). Hosts alone: who has the addresses can fake our life."""
+    if not host:
+        why = "nobody outside notices when dlqwatch and its host are gone"
+        return False, f"not kept: {why} ([heartbeat] url is not set)"
+    words = f"{tidy(host)} hears every {duration(every_ms)} that dlqwatch lives"
+    if not fail_host:
+        return True, f"{words}; silence is all it hears while Slack takes no notices (no fail_url)"
+    return True, f"{words}, and {tidy(fail_host)} at once when Slack takes no notices"
 
 
 def gate(rules: QueueRules) -> tuple[bool, str]:
