@@ -36,10 +36,13 @@ RUN useradd --no-log-init --uid 10001 --user-group --home-dir /data --no-create-
 COPY --from=build /opt/venv /opt/venv
 
 # Level 2 is what the bytecode above was made for. Nothing in dlqwatch needs assert or docstrings.
+# The last two: glibc gives freed memory back instead of keeping it for each thread (2.5 MiB).
 ENV PATH="/opt/venv/bin:$PATH" \
     PYTHONOPTIMIZE=2 \
     PYTHONUNBUFFERED=1 \
-    PYTHONDONTWRITEBYTECODE=1
+    PYTHONDONTWRITEBYTECODE=1 \
+    MALLOC_ARENA_MAX=1 \
+    MALLOC_TRIM_THRESHOLD_=65536
 
 USER 10001:10001
 WORKDIR /data
