@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from dlqwatch.decide.advancing import advance, cloudflare_retry_at
-from dlqwatch.decide.inputs import ClockStepped, Input, Posting, Reading, TimePassed
+from dlqwatch.decide.inputs import ClockStepped, Input, Posting, Reading, Started, TimePassed
 from dlqwatch.decide.sending import Job, Post, next_due, next_job
 from dlqwatch.decide.world import Plan, View, World
 from dlqwatch.journal import Journal, Keeping
@@ -54,7 +54,7 @@ class Engine:
         """One input, one transaction. `now` is read inside the lock."""
         with self._lock:
             tick = isinstance(event, Reading | TimePassed)
-            if tick:
+            if tick or isinstance(event, Started):
                 self._take_commands()
             changes = self._advance(event)
             if tick:

@@ -20,6 +20,7 @@ from dlqwatch.model import (
     Reason,
 )
 from dlqwatch.sim.faults import Fault
+from dlqwatch.words.en_cures import cure
 from tests.fakes import FakeSpeaker
 from tests.rig import BOT, KINDS, QUEUE, WEBHOOK, LightRig, light, plan_for, simulated
 from tests.series import told, untimed
@@ -291,7 +292,7 @@ def test_trouble_with_slack_is_logged_when_it_begins_and_when_it_ends(
     rig.run(61)
     ours = [r for r in caplog.records if r.name == "dlqwatch.courier" and r.levelname != "INFO"]
     assert [(r.levelname, r.message) for r in ours] == [
-        ("ERROR", "slack: needs_person: is_archived"),
+        ("ERROR", "slack refuses: is_archived. " + cure("is_archived", destination="slack")),
         ("WARNING", "slack works again"),
     ]
 

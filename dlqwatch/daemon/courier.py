@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from dlqwatch.daemon import disposable
+from dlqwatch.decide.ending import LAST_WORDS
 from dlqwatch.decide.inputs import Answered, Edited, Looked, Probed
 from dlqwatch.decide.outcomes import Answer, answer_lost
 from dlqwatch.decide.sending import Edit, Job, Look, Post, Probe
@@ -16,6 +17,7 @@ from dlqwatch.facts import Facts, Payload, Telling
 from dlqwatch.model import Clock, Destination, DestinationKind, Outcome, Reason, Severity
 from dlqwatch.rows import Incident, Notice
 from dlqwatch.words import slack as words
+from dlqwatch.words.en_cures import cure
 
 log = logging.getLogger("dlqwatch.courier")
 
@@ -84,7 +86,8 @@ class Courier:
         thread_ts = job.card.ts if job.card is not None else None
         # a resolve at warning stays in the thread: nobody must act
         quiet = notice.reason is Reason.RESOLVED and notice.severity is Severity.WARNING
-        receipt = words.receipt(notice.key, notice.incident) if bot else None
+        looked_for = bot and not job.delivery.blind
+        receipt = words.receipt(notice.key, notice.incident) if looked_for else None
         answer = self._bounded(
             lambda: self._speaker.post(
                 payload,
@@ -93,7 +96,9 @@ class Courier:
                 receipt=receipt,
             )
         )
-        self._engine.submit(Answered(notice.id, self._destination.name, answer))
+        last = notice.reason in LAST_WORDS
+        name = self._destination.name
+        self._engine.submit(Answered(notice.id, name, answer, notice.incident, last))
         self._note(job, answer)
 
     def _look(self, job: Look) -> None:
@@ -111,11 +116,9 @@ class Courier:
             self._note(job, answer)
 
     def _edit(self, job: Edit) -> None:
-        telling = self._telling(job.incident.facts, job.incident)
+        payload = self._card(job)
         card = job.card
-        answer = self._bounded(
-            lambda: self._speaker.edit(card.channel, card.ts, words.render_card(telling))
-        )
+        answer = self._bounded(lambda: self._speaker.edit(card.channel, card.ts, payload))
         self._engine.submit(
             Edited(job.incident.id, self._destination.name, job.incident.rev, answer)
         )
@@ -130,6 +133,15 @@ class Courier:
             return words.render(telling)
         except Exception:
             log.exception("notice %d could not be rendered; sent as plain text", job.notice.id)
+            return words.render_plain(telling)
+
+    def _card(self, job: Edit) -> Payload:
+        """A card that can't be rendered must not keep the notice that waits behind it."""
+        telling = self._telling(job.incident.facts, job.incident)
+        try:
+            return words.render_card(telling)
+        except Exception:
+            log.exception("card of #%d could not be rendered; sent as plain text", job.incident.id)
             return words.render_plain(telling)
 
     def _telling(self, facts: Facts, incident: Incident | None, job: Post | None = None) -> Telling:
@@ -172,8 +184,11 @@ class Courier:
             self._trouble = ""
         elif answer.error != self._trouble:
             self._trouble = answer.error
-            level = logging.ERROR if answer.outcome is Outcome.NEEDS_PERSON else logging.WARNING
-            log.log(level, "%s: %s: %s", name, answer.outcome, answer.error)
+            if answer.outcome is Outcome.NEEDS_PERSON and not isinstance(job, Look):
+                do = cure(answer.error, destination=name)
+                log.error("%s refuses: %s. %s", name, answer.error, do)
+            else:
+                log.warning("%s: %s: %s", name, answer.outcome, answer.error)
 
 
 def _subject(job: Post | Look) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlqwatch.decide.fallback import reconnected
+from dlqwatch.decide.ending import LAST_WORDS, also_ended, end_wherever_told, other_ways, own_end
 from dlqwatch.decide.inputs import Answered, Edited, Looked, Posting, Probed
 from dlqwatch.decide.outcomes import EDITING_FORBIDDEN, Answer
 from dlqwatch.decide.sending import (
@@ -33,10 +33,11 @@ def answered(draft: Draft, event: Answered) -> None:
     """A POST ended. Only a definite answer clears `posting_since`."""
     notice = draft.get(Notice, event.notice)
     delivery = draft.get(Delivery, event.notice, event.destination)
-    if notice is None or delivery is None:
-        return
     _note_destination(draft, event.destination, event.answer)
-    settle(draft, notice, delivery, event.answer)
+    if notice is not None and delivery is not None:
+        settle(draft, notice, delivery, event.answer)
+    elif event.answer.outcome is Outcome.DELIVERED:
+        _also_told(draft, event)
 
 
 def settle(draft: Draft, notice: Notice, delivery: Delivery, answer: Answer) -> None:
@@ -51,7 +52,9 @@ def settle(draft: Draft, notice: Notice, delivery: Delivery, answer: Answer) -> 
         lost(draft, notice, tried)
     elif answer.outcome is Outcome.PAYLOAD:
         wait = 0 if not delivery.plain else PERSON_MS
-        draft.put(replace(definite, plain=True, next_at=now + wait))
+        # without the receipt that Slack refused there is nothing to look for
+        blind = delivery.blind or "metadata" in answer.error
+        draft.put(replace(definite, plain=True, blind=blind, next_at=now + wait))
         _catch_up(draft, notice)
     elif answer.outcome is Outcome.TARGET_GONE:
         card = draft.get(Card, notice.incident, delivery.destination)
@@ -79,8 +82,11 @@ def lost(draft: Draft, notice: Notice, delivery: Delivery) -> None:
         draft.put(delivery)  # posting_since stays: the channel's history is looked at first
         return
     if notice.reason not in WORTH_REPEATING:
-        draft.put(replace(notice, status=NoticeStatus.DEAD))
-        draft.put(replace(delivery, posting_since=None))
+        if other_ways(draft, delivery):
+            draft.delete(delivery)  # the other destination still tries
+        else:
+            draft.put(replace(notice, status=NoticeStatus.DEAD))
+            draft.put(replace(delivery, posting_since=None))
         incident = draft.get(Incident, notice.incident) if notice.incident else None
         if incident is not None:  # the attempt counts for the intervals
             draft.put(replace(incident, told_at=draft.now))
@@ -149,6 +155,9 @@ def probed(draft: Draft, event: Probed) -> None:
 
 
 def _delivered(draft: Draft, notice: Notice, destination: str, answer: Answer) -> None:
+    incident = draft.get(Incident, notice.incident) if notice.incident else None
+    if incident is not None:
+        notice = own_end(draft, incident, notice, destination)
     draft.put(
         replace(
             notice,
@@ -157,17 +166,34 @@ def _delivered(draft: Draft, notice: Notice, destination: str, answer: Answer) -
             delivered_by=destination,
         )
     )
-    incident = draft.get(Incident, notice.incident) if notice.incident else None
     facts = notice.facts
     if incident is None or isinstance(facts, StartedFacts):
         return
     draft.put(_told(incident, facts, destination, draft.now))
+    _keep_card(draft, incident.id, destination, answer, facts.rev)
+    if incident.resolved_at is not None and notice.reason not in LAST_WORDS:
+        end_wherever_told(draft, incident, notice, destination)
+
+
+def _keep_card(draft: Draft, incident: int, destination: str, answer: Answer, rev: int) -> None:
     bot = draft.plan.destination(destination).kind is DestinationKind.BOT
     if not bot or not answer.ts:
         return
-    card = draft.get(Card, incident.id, destination)
+    card = draft.get(Card, incident, destination)
     if card is None or card.gone or (not answer.threaded and not card.frozen):
-        draft.put(Card(incident.id, destination, answer.channel, answer.ts, shown_rev=facts.rev))
+        draft.put(Card(incident, destination, answer.channel, answer.ts, shown_rev=rev))
+
+
+def _also_told(draft: Draft, event: Answered) -> None:
+    """The other destination was quicker with the same notice; this one has a copy too."""
+    incident = draft.get(Incident, event.incident) if event.incident is not None else None
+    if incident is None:
+        return
+    told_by = tuple(sorted({*incident.told_by, event.destination}))
+    incident = draft.put(replace(incident, told_by=told_by))
+    _keep_card(draft, incident.id, event.destination, event.answer, 0)
+    if incident.resolved_at is not None:
+        also_ended(draft, incident, event.destination, last=event.last)
 
 
 def _told(incident: Incident, facts: IncidentKind, destination: str, now: int) -> Incident:
@@ -189,11 +215,13 @@ def _catch_up(draft: Draft, notice: Notice) -> None:
     """It is certain that this first word was not posted. Over meanwhile: one message tells both."""
     if notice.reason is not Reason.FIRST or perhaps_posted(draft, notice):
         return
-    waiting = pending_notices(draft, notice.incident)
-    last = waiting[-1]
-    if last.reason is Reason.RESOLVED:
-        draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
-        draft.put(replace(last, reason=Reason.FIRST_AND_RESOLVED))
+    ends = [n for n in pending_notices(draft, notice.incident) if n.reason is Reason.RESOLVED]
+    if not ends:
+        return
+    draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
+    draft.put(replace(ends[0], reason=Reason.FIRST_AND_RESOLVED))
+    for end in ends[1:]:
+        draft.put(replace(end, status=NoticeStatus.SUPERSEDED))
 
 
 def _note_destination(draft: Draft, name: str, answer: Answer, *, posted: bool = True) -> None:
@@ -228,5 +256,3 @@ def _note_destination(draft: Draft, name: str, answer: Answer, *, posted: bool =
             probe_at=draft.now + (PERSON_MS if soon else PROBE_MS),
         )
     )
-    if ok and row.state is not DestinationState.OK:
-        reconnected(draft, name)

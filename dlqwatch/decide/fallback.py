@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dlqwatch.decide.quieting import active_silence
 from dlqwatch.decide.telling import make_notice
 from dlqwatch.decide.world import Draft, pending_notices
@@ -21,37 +23,54 @@ URGENT = frozenset({Reason.FIRST, Reason.FIRST_AND_RESOLVED, Reason.RESOLVED, Re
 
 
 def route(draft: Draft) -> None:
-    """Send through the second destination what the first can't deliver."""
-    if len(draft.plan.destinations) < 2:
+    """Plan the way through the second destination, and what the first missed meanwhile."""
+    if not draft.plan.destinations:
         return
-    first, second = (d.name for d in draft.plan.destinations[:2])
+    first = draft.plan.destinations[0].name
     row = draft.get(DestinationRow, first)
-    broken = row is not None and row.state is DestinationState.NEEDS_PERSON
-    for notice in list(draft.all(Notice)):
-        if notice.status is not NoticeStatus.PENDING or notice.reason is Reason.RECONNECTED:
-            continue
-        if draft.get(Delivery, notice.id, second) is not None:
-            continue
-        urgent = notice.reason in URGENT or notice.severity is Severity.CRITICAL
-        overdue = urgent and draft.now - notice.created_at >= OVERDUE_MS
-        if broken or overdue:
-            draft.put(Delivery(notice.id, second, next_at=draft.now))
+    if row is None:
+        return
+    if row.state is DestinationState.OK:
+        _reconnected(draft, first)
+    if len(draft.plan.destinations) > 1:
+        second = draft.plan.destinations[1].name
+        broken = row.state is DestinationState.NEEDS_PERSON
+        for notice in list(draft.all(Notice)):
+            if _may_go(draft, notice, first, second):
+                _plan_way(draft, notice, second, broken=broken)
 
 
-def reconnected(draft: Draft, name: str) -> None:
-    """It works again: one message for each incident still open that it never heard of."""
+def _may_go(draft: Draft, notice: Notice, first: str, second: str) -> bool:
+    if notice.status is not NoticeStatus.PENDING or notice.reason is Reason.RECONNECTED:
+        return False
+    if draft.get(Delivery, notice.id, first) is None:
+        return False  # the second's own
+    incident = draft.get(Incident, notice.incident) if notice.incident else None
+    heard = incident is not None and second in incident.told_by
+    return not (heard and notice.reason is Reason.RESOLVED)  # it has a last word of its own
+
+
+def _plan_way(draft: Draft, notice: Notice, second: str, *, broken: bool) -> None:
+    """At once where the first is broken; else what is urgent, when it has waited too long."""
+    urgent = notice.reason in URGENT or notice.severity is Severity.CRITICAL
+    if not (broken or urgent):
+        return
+    due = draft.now if broken else notice.created_at + OVERDUE_MS
+    planned = draft.get(Delivery, notice.id, second)
+    if planned is None:
+        draft.put(Delivery(notice.id, second, next_at=due))
+    elif planned.attempts == 0 and due < planned.next_at:
+        draft.put(replace(planned, next_at=due))
+
+
+def _reconnected(draft: Draft, first: str) -> None:
+    """It works: one message for each incident still open of which only others heard."""
     for incident in list(draft.all(Incident)):
-        if incident.resolved_at is not None or not incident.told_by or name in incident.told_by:
+        if incident.resolved_at is not None or not incident.told_by or first in incident.told_by:
             continue
-        if pending_notices(draft, incident.id):
+        if any(draft.get(Delivery, n.id, first) for n in pending_notices(draft, incident.id)):
             continue
-        if active_silence(draft, incident.rule, incident.subject, draft.now) is not None:
-            continue
-        make_notice(
-            draft,
-            Reason.RECONNECTED,
-            incident.facts,
-            incident.severity,
-            incident.id,
-            name,
-        )
+        if active_silence(draft, incident.rule, incident.subject, draft.now) is None:
+            make_notice(
+                draft, Reason.RECONNECTED, incident.facts, incident.severity, incident.id, first
+            )

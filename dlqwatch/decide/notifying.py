@@ -21,7 +21,7 @@ class Situation:
 
     `waiting` holds the facts of its notice that is made and not posted yet: it can still take
     newer ones. `unsettled`: a notice of it was posted and its answer isn't known. `silenced`: a
-    silence holds now; what it held back is remembered in `incident.held`.
+    silence holds now, since `silenced_since`; what it held back is remembered in `incident.held`.
     """
 
     incident: Incident
@@ -31,6 +31,7 @@ class Situation:
     waiting: IncidentKind | None = None
     unsettled: bool = False
     silenced: bool = False
+    silenced_since: int = 0
 
     @property
     def over(self) -> bool:
@@ -70,7 +71,9 @@ def _resolved(s: Situation) -> bool:
 
 
 def _hushed(s: Situation) -> bool:
-    return s.over and s.incident.held and s.silenced
+    lost = isinstance(s.facts, DepthFacts) and s.facts.lost > 0
+    throughout = s.silenced and s.incident.opened_at >= s.silenced_since
+    return s.over and throughout and not lost
 
 
 def _over(s: Situation) -> bool:
@@ -145,6 +148,10 @@ TABLE: tuple[tuple[Reason | None, Callable[[Situation], bool]], ...] = (
 )
 
 
+# The end of what was open before the silence began is told, and so is that of a loss.
+PASS_SILENCE = frozenset({Reason.LOST, Reason.RESOLVED, Reason.FIRST_AND_RESOLVED})
+
+
 def why_tell(situation: Situation) -> Reason | None:
     """The reason to tell people something now, or None."""
     return next((reason for reason, fits in TABLE if fits(situation)), None)
@@ -152,9 +159,7 @@ def why_tell(situation: Situation) -> Reason | None:
 
 def passes_silence(reason: Reason, situation: Situation) -> bool:
     """Is this told although a silence holds?"""
-    return reason in (Reason.LOST, Reason.RESOLVED) or (
-        reason is Reason.EXPIRY_NEAR and _last_mark(situation)
-    )
+    return reason in PASS_SILENCE or (reason is Reason.EXPIRY_NEAR and _last_mark(situation))
 
 
 def stronger(one: Reason, other: Reason) -> Reason:
@@ -170,6 +175,12 @@ def mentions(reason: Reason, facts: IncidentKind) -> bool:
         return facts.mark_ms is not None and facts.mark_ms <= 6 * HOUR
     critical = facts.severity is Severity.CRITICAL
     return critical and reason in (Reason.FIRST, Reason.SEVERITY_RAISED)
+
+
+def became_critical_unsaid(incident: Incident) -> bool:
+    """Did it become critical while a silence held that back?"""
+    told = incident.told_severity is Severity.CRITICAL
+    return incident.severity is Severity.CRITICAL and not told
 
 
 def rearmed_mark(

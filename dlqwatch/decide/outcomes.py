@@ -26,6 +26,7 @@ class Answer:
     threaded: bool = True  # False: a reply that Slack made a message of its own
 
 
+POINTER_LIMIT = 160
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")  # of an error, as Slack writes them
 _ID = re.compile(r"[A-Za-z0-9._-]{1,60}")  # a channel's or a message's
 
@@ -124,7 +125,9 @@ def api_answer(status: int, data: object, retry_at: int | None = None) -> Answer
             threaded=threaded,
         )
     if isinstance(error, str) and error in API_ERRORS:
-        return Answer(API_ERRORS[error], error, retry_at)
+        outcome = API_ERRORS[error]
+        where = _pointer(body) if outcome is Outcome.PAYLOAD else ""
+        return Answer(outcome, f"{error}: {where}" if where else error, retry_at)
     # slack_sdk makes such a body of anything that isn't JSON, with a sentence as its error
     if status == 200 and body.get("ok") is False and _NAME.fullmatch(str(error)):
         return Answer(Outcome.TEMPORARY, f"unknown error {error}", retry_at)
@@ -199,6 +202,15 @@ def _lacking(scopes: frozenset[str], private: object) -> tuple[str, ...]:
     if private is None and any(s.startswith("groups:") for s in scopes):
         kind = "groups"  # which kind of channel it is could not be read
     return tuple(s for s in (f"{kind}:read", f"{kind}:history") if s not in scopes)
+
+
+def _pointer(body: Mapping[str, object]) -> str:
+    """What Slack finds wrong with a message, and where: its first complaint, shortened."""
+    told = body.get("response_metadata")
+    said = told.get("messages") if isinstance(told, Mapping) else None
+    first = said[0] if isinstance(said, list) and said else ""
+    printable = "".join(c if c.isprintable() else " " for c in str(first))
+    return printable.removeprefix("[ERROR]").strip()[:POINTER_LIMIT]
 
 
 def _id(value: object) -> str:

@@ -17,15 +17,23 @@ def active_silence(view: View, rule: Rule, subject: str, now: int) -> Silence | 
     """The silence that holds now, the longest of several. The loss of history is never silenced."""
     if rule is Rule.STORE:
         return None
-    holding = (
+    return max(_holding(view, rule, subject, now), key=lambda s: s.ends_at, default=None)
+
+
+def silenced_since(view: View, rule: Rule, subject: str, now: int) -> int:
+    """When the silence that holds now began, the oldest of several; `now` without one."""
+    return min((s.starts_at for s in _holding(view, rule, subject, now)), default=now)
+
+
+def _holding(view: View, rule: Rule, subject: str, now: int) -> list[Silence]:
+    return [
         s
         for s in view.all(Silence)
         if s.subject == subject
         and s.rule in ("", rule)
         and s.starts_at <= now < s.ends_at
         and s.lifted_at is None
-    )
-    return max(holding, key=lambda s: s.ends_at, default=None)
+    ]
 
 
 def acked(incident: Incident) -> bool:
@@ -38,7 +46,7 @@ def notice_ack(view: View, incident: Incident) -> Incident:
     newest = newest_ack(view, incident.id)
     depth = incident.facts.depth if isinstance(incident.facts, DepthFacts) else 0
     if newest is not None and newest.at > (incident.acked_at or 0):
-        return replace(incident, acked_at=newest.at, acked_depth=depth)
+        return replace(incident, acked_at=newest.at, acked_depth=max(1, depth))
     if incident.acked_depth and depth >= 2 * incident.acked_depth:
         return replace(incident, acked_depth=None)
     return incident

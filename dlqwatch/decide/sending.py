@@ -41,6 +41,7 @@ WORTH_REPEATING = frozenset(
         Reason.SILENCE_ENDED,
         Reason.EXPIRY_NEAR,
         Reason.SEVERITY_RAISED,
+        Reason.RECONNECTED,
     }
 )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from dlqwatch.decide import depth, publishing, unclean
 from dlqwatch.decide.delivering import lost
 from dlqwatch.decide.inputs import Started
+from dlqwatch.decide.quieting import active_silence
 from dlqwatch.decide.sending import LATEST_MS, PROBE_MS
 from dlqwatch.decide.telling import first_destination, make_notice
 from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices, perhaps_posted
@@ -152,6 +153,9 @@ def _tell_again(draft: Draft) -> None:
     """The journal was behind: what people were told of open incidents is not certain."""
     for incident in list(draft.all(Incident)):
         if incident.resolved_at is not None or pending_notices(draft, incident.id):
+            continue
+        if active_silence(draft, incident.rule, incident.subject, draft.now) is not None:
+            draft.put(replace(incident, held=True))
             continue
         make_notice(
             draft,

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlqwatch.decide.notifying import Situation, mentions, passes_silence, stronger, why_tell
-from dlqwatch.decide.quieting import ENDS_ACK, active_silence
+from dlqwatch.decide.notifying import (
+    PASS_SILENCE,
+    Situation,
+    became_critical_unsaid,
+    mentions,
+    passes_silence,
+    stronger,
+    why_tell,
+)
+from dlqwatch.decide.quieting import ENDS_ACK, active_silence, silenced_since
 from dlqwatch.decide.world import Draft, pending_notices, perhaps_posted
 from dlqwatch.facts import DepthFacts, Facts, IncidentKind, PublishFacts, StartedFacts
 from dlqwatch.model import NoticeStatus, QueueRules, Reason, Severity
@@ -15,8 +23,22 @@ from dlqwatch.rows import Alert, Delivery, Incident, Meta, Notice
 def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRules) -> None:
     """Decide whether people must notice something of this incident now, and note it down."""
     pending = pending_notices(draft, incident.id)
-    unsettled = [n for n in pending if perhaps_posted(draft, n)]
-    waiting = [n for n in pending if n not in unsettled]
+    # what only catches the first destination up must not keep news from the second
+    catching_up = [n for n in pending if n.reason is Reason.RECONNECTED]
+    unsettled = [n for n in pending if n not in catching_up and perhaps_posted(draft, n)]
+    waiting = [n for n in pending if n not in (*catching_up, *unsettled)]
+    silenced = active_silence(draft, incident.rule, incident.subject, draft.now) is not None
+    if silenced:
+        hushed = [n for n in waiting if not _goes_on(n, rules)]
+        waiting = [n for n in waiting if n not in hushed]
+        if hushed:  # made before the silence began
+            _set(draft, hushed, NoticeStatus.SILENCED)
+            incident = draft.put(replace(incident, held=True))
+    unposted = [n for n in catching_up if not perhaps_posted(draft, n)]
+    for notice in unposted:
+        status = NoticeStatus.SILENCED if silenced else notice.status
+        same = notice.facts if _same_card(notice, facts) else facts
+        draft.put(replace(notice, status=status, facts=same, severity=facts.severity))
     situation = Situation(
         incident,
         facts,
@@ -24,7 +46,8 @@ def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRule
         draft.now,
         waiting=_incident_facts(waiting[-1]) if waiting else None,
         unsettled=bool(unsettled),
-        silenced=active_silence(draft, incident.rule, incident.subject, draft.now) is not None,
+        silenced=silenced,
+        silenced_since=silenced_since(draft, incident.rule, incident.subject, draft.now),
     )
     reason = why_tell(situation)
     if reason is None:
@@ -32,16 +55,20 @@ def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRule
         return
     facts = replace(facts, held=_held(draft, incident))
     if situation.silenced and not passes_silence(reason, situation):
-        _hold_back(draft, incident, waiting, reason, facts)
+        _hold_back(draft, incident, reason, facts)
         return
     if incident.resolved_at is None and waiting:
         _refresh(draft, waiting[-1], reason, facts)
     else:
-        _supersede(draft, waiting)  # the last word tells these too
+        # the new word tells these too
+        _set(draft, [*waiting, *unposted], NoticeStatus.SUPERSEDED)
+        mention = mentions(reason, facts)
+        if reason is Reason.SILENCE_ENDED:
+            mention = became_critical_unsaid(incident)
         for destination in _where(draft, incident, reason):
-            mention = mentions(reason, facts)
             make_notice(draft, reason, facts, facts.severity, incident.id, destination, mention)
-    _forget_held(draft, incident)
+    if not situation.silenced:
+        _forget_held(draft, incident)
     draft.put(
         replace(
             incident,
@@ -98,22 +125,29 @@ def _refresh(draft: Draft, notice: Notice, reason: Reason, facts: IncidentKind) 
     )
 
 
-def _supersede(draft: Draft, notices: list[Notice]) -> None:
+def _set(draft: Draft, notices: list[Notice], status: NoticeStatus) -> None:
     for notice in notices:
-        draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
+        draft.put(replace(notice, status=status))
 
 
-def _hold_back(
-    draft: Draft, incident: Incident, waiting: list[Notice], reason: Reason, facts: IncidentKind
-) -> None:
+def _goes_on(notice: Notice, rules: QueueRules) -> bool:
+    """Is this notice, made already, sent although a silence holds now?"""
+    facts = _incident_facts(notice)
+    last = min(rules.expiry_warnings_ms, default=None)
+    marked = notice.reason is Reason.EXPIRY_NEAR and facts is not None and facts.mark_ms == last
+    return marked or notice.reason in PASS_SILENCE
+
+
+def _same_card(notice: Notice, facts: IncidentKind) -> bool:
+    mine = _incident_facts(notice)
+    return mine is not None and mine.rev == facts.rev
+
+
+def _hold_back(draft: Draft, incident: Incident, reason: Reason, facts: IncidentKind) -> None:
     """A silence suppresses and records: one row in the history, told when the silence ends."""
-    for notice in waiting:  # made before the silence began, not posted yet
-        draft.put(replace(notice, status=NoticeStatus.SILENCED))
-    if not waiting:
-        notice = make_notice(
-            draft, reason, facts, facts.severity, incident.id, first_destination(draft)
-        )
-        draft.put(replace(notice, status=NoticeStatus.SILENCED))
+    where = first_destination(draft)
+    notice = make_notice(draft, reason, facts, facts.severity, incident.id, where)
+    draft.put(replace(notice, status=NoticeStatus.SILENCED))
     draft.put(replace(incident, held=True))
 
 
@@ -130,10 +164,9 @@ def _amount(facts: IncidentKind) -> int | None:
 def _keep_count(draft: Draft, situation: Situation, waiting: list[Notice]) -> None:
     """An incident that opened and closed unsaid in a silence is counted for the next word."""
     incident = situation.incident
-    if not (situation.over and incident.held):
+    if not situation.over:
         return
-    for notice in waiting:
-        draft.put(replace(notice, status=NoticeStatus.SILENCED))
+    _set(draft, waiting, NoticeStatus.SILENCED)
     alert = draft.get(Alert, incident.rule, incident.subject)
     if alert is not None:
         draft.put(replace(alert, hushed=alert.hushed + 1))

@@ -1,0 +1,86 @@
+"""The last word goes wherever a word of the incident was confirmed, to each place once.
+
+Each place has a last word of its own, so that one that fails doesn't take it from another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dlqwatch.decide.telling import make_notice
+from dlqwatch.decide.world import Draft, pending_notices, perhaps_posted
+from dlqwatch.model import NoticeStatus, Reason
+from dlqwatch.rows import Delivery, Incident, Notice
+
+LAST_WORDS = frozenset({Reason.RESOLVED, Reason.FIRST_AND_RESOLVED})
+
+
+def ways(draft: Draft, notice: int) -> list[Delivery]:
+    """A notice on its way to each destination."""
+    return [d for d in draft.all(Delivery) if d.notice == notice]
+
+
+def other_ways(draft: Draft, delivery: Delivery) -> list[Delivery]:
+    """The same notice on its way to other destinations."""
+    return [d for d in ways(draft, delivery.notice) if d.destination != delivery.destination]
+
+
+def own_end(draft: Draft, incident: Incident, notice: Notice, destination: str) -> Notice:
+    """The notice that `destination` confirmed: the end, told in the stead of one that fails.
+
+    That one is still owed its own last word and may have a copy already: the notice stays with it,
+    and what was confirmed here becomes a notice of its own.
+    """
+    owed = [w for w in ways(draft, notice.id) if w.destination in incident.told_by]
+    if notice.reason is not Reason.RESOLVED or destination in incident.told_by or not owed:
+        return notice
+    told = replace(_say_end(draft, incident, destination), created_at=notice.created_at)
+    way = draft.get(Delivery, notice.id, destination)
+    if way is not None:
+        draft.delete(way)
+        draft.put(replace(way, notice=told.id))
+    return told
+
+
+def end_wherever_told(draft: Draft, incident: Incident, notice: Notice, destination: str) -> None:
+    """A word was confirmed only after the end, or after last words were made for others."""
+    wanted = {destination, *incident.told_by}
+    wanted |= {
+        way.destination
+        for way in ways(draft, notice.id)
+        if way.posting_since is not None or way.lost_answers
+    }
+    for end in _ends(draft, incident):
+        planned = ways(draft, end.id)
+        home = next(d.name for d in draft.plan.destinations if d.name in _names(planned))
+        if perhaps_posted(draft, end):
+            wanted -= _names(planned)
+        elif home not in wanted:
+            draft.put(replace(end, status=NoticeStatus.SUPERSEDED))
+        else:
+            wanted.discard(home)
+            for way in planned:
+                if way.destination in wanted:  # it gets one of its own
+                    draft.delete(way)
+    for name in sorted(wanted):
+        _say_end(draft, incident, name)
+
+
+def also_ended(draft: Draft, incident: Incident, destination: str, *, last: bool) -> None:
+    """A destination confirmed a notice that another had confirmed before. `last`: the end."""
+    own = [n for n in _ends(draft, incident) if destination in _names(ways(draft, n.id))]
+    if not last and not own:
+        _say_end(draft, incident, destination)
+
+
+def _ends(draft: Draft, incident: Incident) -> list[Notice]:
+    return [n for n in pending_notices(draft, incident.id) if n.reason is Reason.RESOLVED]
+
+
+def _names(planned: list[Delivery]) -> set[str]:
+    return {way.destination for way in planned}
+
+
+def _say_end(draft: Draft, incident: Incident, name: str) -> Notice:
+    facts, severity = incident.facts, incident.severity
+    return make_notice(draft, Reason.RESOLVED, facts, severity, incident.id, name)
