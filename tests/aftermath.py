@@ -12,6 +12,7 @@ from tests.killing import Told
 REPEAT = "(possible repeat)"
 WORDS = (
     ("started", re.compile("dlqwatch .*started")),
+    ("again", re.compile("runs again after a crash or a kill")),
     ("resolved", re.compile("is empty again")),
     ("grown", re.compile(r"\d more dead letters? in|more landed in")),
     ("first", re.compile(r"[35] dead letters in")),

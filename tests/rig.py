@@ -81,13 +81,14 @@ class Rig:
 
     # -- life and death
 
-    def start(self, *, behind: bool = False) -> None:
-        """Open the database and begin. `behind`: the last process could not write everything."""
+    def start(self, *, behind: bool = False, seen_at: int | None = None) -> None:
+        """Open the database and begin. `behind`: the last process could not write everything;
+        `seen_at`: its last sign of life, if its end was not clean."""
         self.store = self._open_store()
         self.journal = FailingJournal(self.store)
         self.world = self.remembered()
         self.engine = Engine(self.world, self.journal, self.clock)
-        self.engine.submit(Started("5eed", "watch-1", behind))
+        self.engine.submit(Started("5eed", "watch-1", behind, seen_at))
         self.couriers = [
             Courier(self.engine, d, self.speaker, self.clock, give_up_s=self._give_up_s)
             for d in self.plan.destinations
@@ -98,12 +99,14 @@ class Rig:
         }
         self._next_poll = dict.fromkeys(self.pollers, self.clock.monotonic())
 
-    def restart(self, *, plan: Plan | None = None, behind: bool = False) -> None:
+    def restart(
+        self, *, plan: Plan | None = None, behind: bool = False, seen_at: int | None = None
+    ) -> None:
         """The process dies here; another begins with what the file holds."""
         if self.store.path != Path(":memory:"):
             self.store.close()
         self.plan = plan or self.plan
-        self.start(behind=behind)
+        self.start(behind=behind, seen_at=seen_at)
 
     def remembered(self) -> World:
         """The world as a start would find it in the file."""

@@ -8,7 +8,7 @@ from dlqwatch.decide import depth, publishing, unclean
 from dlqwatch.decide.delivering import lost
 from dlqwatch.decide.inputs import Started
 from dlqwatch.decide.quieting import active_silence
-from dlqwatch.decide.sending import LATEST_MS, PROBE_MS
+from dlqwatch.decide.sending import PROBE_MS
 from dlqwatch.decide.telling import first_destination, make_notice
 from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices, perhaps_posted
 from dlqwatch.facts import StartedFacts
@@ -54,14 +54,19 @@ def started(draft: Draft, event: Started) -> None:
 
 
 def _clamp(draft: Draft) -> None:
-    """The clock may have been wrong when these were planned: they don't lie years away."""
+    """The clock may have been wrong when these were planned."""
     retry_at = draft.get(Meta, RETRY_AT)
     if retry_at is not None:
-        draft.put(replace(retry_at, value=str(min(int(retry_at.value), draft.now + HOUR))))
+        draft.put(replace(retry_at, value=str(_due(int(retry_at.value), draft.now))))
     for card in list(draft.all(Card)):
-        draft.put(replace(card, next_at=min(card.next_at, draft.now + HOUR)))
+        draft.put(replace(card, next_at=_due(card.next_at, draft.now)))
     for notice in list(draft.all(Notice)):
         draft.put(replace(notice, created_at=min(notice.created_at, draft.now)))
+
+
+def _due(at: int, now: int) -> int:
+    """A due time; now, if it lies further away than any is planned: the clock went back."""
+    return at if at <= now + HOUR else now
 
 
 def _queues(draft: Draft) -> None:
@@ -96,7 +101,7 @@ def _destinations(draft: Draft) -> None:
             draft.put(
                 replace(
                     row,
-                    free_at=min(row.free_at, draft.now + HOUR),
+                    free_at=_due(row.free_at, draft.now),
                     failures=0,
                     probe_at=draft.now if broken else min(row.probe_at, draft.now + PROBE_MS),
                 )
@@ -139,7 +144,7 @@ def _under_way(draft: Draft) -> None:
             if draft.get(Delivery, notice.id, first) is None:
                 draft.put(Delivery(notice.id, first, next_at=draft.now))
             continue
-        sane = replace(delivery, next_at=min(delivery.next_at, draft.now + LATEST_MS))
+        sane = replace(delivery, next_at=_due(delivery.next_at, draft.now))
         if delivery.posting_since is not None:
             sane = replace(sane, posting_since=min(delivery.posting_since, draft.now))
             webhook = draft.plan.destination(delivery.destination).kind is DestinationKind.WEBHOOK
