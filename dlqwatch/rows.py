@@ -137,7 +137,8 @@ class Incident(Row):
     told_severity: Severity | None = None
     told_mark_ms: int | None = None
     told_lost: int = 0
-    low: int | None = None  # the lowest complete depth since facts were last put in a notice
+    # the lowest complete depth (publish failures: the total) since facts were last put in a notice
+    low: int | None = None
     noted_topics: tuple[str, ...] = ()  # what was put in a notice so far
     ledger: Ledger = field(default_factory=Ledger)  # what is believed of falls (depth)
     held: bool = False  # a silence held something back that isn't told yet

@@ -165,8 +165,8 @@ KIND_LINES = [
     ),
     (
         tell(Reason.RESOLVED, PUBLISHED),
-        "🟢 nemo12-api publishes again after 1 h 20 min: 40 events were never published and can't "
-        "be brought back",
+        "🟢 No EVENT_PUBLISH_FAILED of nemo12-api since 2026-11-29 20:48 UTC: 40 events were never "
+        "published and can't be brought back",
     ),
     (
         tell(Reason.RESOLVED, replace(PUBLISHED, resolution=Resolution.UNWATCHED)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlqwatch.facts import PublishFacts, Telling
 from dlqwatch.model import Resolution
-from dlqwatch.words.en_common import ending, headline, lasted, times, unwatched
+from dlqwatch.words.en_common import ending, headline, times, unwatched
 from dlqwatch.words.facts import is_over
 from dlqwatch.words.ink import Ink
 from dlqwatch.words.units import counted
@@ -18,8 +18,9 @@ def line(telling: Telling, facts: PublishFacts, ink: Ink) -> str:
         return unwatched(worker, ink)
     if is_over(telling):  # a loss: it ended, but nothing of it was made good
         gone = ink.strong(f"{counted(total, 'event')} {_was(total)} never published")
-        sentence = f"{worker} publishes again after {lasted(telling, facts)}: {gone} and can't be"
-        return ending(telling, "🟢", "", f"{sentence} brought back", ink)
+        since = ink.when(facts.window_to if facts.count else facts.window_from)
+        sentence = f"No {needle} of {worker} since {since}: {gone} and can't be brought back"
+        return ending(telling, "🟢", "", sentence, ink)
     if facts.count > 0:
         many = ink.strong(counted(facts.count, "event"))
         never = f"{many} of {worker} {_was(facts.count)} never published ({needle})"
