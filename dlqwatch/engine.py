@@ -13,7 +13,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from dlqwatch.decide.advancing import advance, cloudflare_retry_at
-from dlqwatch.decide.inputs import ClockStepped, Input, Posting, Reading, Started, TimePassed
+from dlqwatch.decide.inputs import (
+    ClockStepped,
+    Input,
+    Posting,
+    Reading,
+    Rejoined,
+    Started,
+    TimePassed,
+)
 from dlqwatch.decide.sending import Job, Post, next_due, next_job
 from dlqwatch.decide.world import Plan, View, World
 from dlqwatch.journal import Journal, Keeping
@@ -54,6 +62,8 @@ class Engine:
         """One input, one transaction. `now` is read inside the lock."""
         with self._lock:
             tick = isinstance(event, Reading | TimePassed)
+            if tick:
+                self._rejoin()
             if tick or isinstance(event, Started):
                 self._take_commands()
             changes = self._advance(event)
@@ -100,6 +110,12 @@ class Engine:
             return question(self._world)
 
     @property
+    def last_ids(self) -> dict[str, int]:
+        """The newest id of each table that has one, by its name."""
+        with self._lock:
+            return {table.TABLE: newest for table, newest in self._world.last_ids.items()}
+
+    @property
     def behind(self) -> bool:
         """Do rows wait in memory because the journal can't be written?"""
         return self._journal.behind
@@ -109,6 +125,12 @@ class Engine:
         with self._lock:
             self._journal.write((), self._clock.now())
             self._journal.close()
+
+    def _rejoin(self) -> None:
+        """What the journal's file holds, if the start could not read it and it can be now."""
+        rows = self._journal.rejoin()
+        if rows is not None:
+            self._advance(Rejoined(rows))
 
     def _take_commands(self) -> None:
         """Silences and acks that a command wrote since the last tick."""

@@ -54,7 +54,11 @@ class StoreRefused(StoreError):
 
 
 class NewerSchema(StoreRefused):
-    """A newer dlqwatch wrote this database."""
+    """A newer dlqwatch wrote this database. `schema`: its number."""
+
+    def __init__(self, what: str, do: str = "", *, schema: int = 0) -> None:
+        super().__init__(what, do)
+        self.schema = schema
 
 
 class PlaceRefused(StoreRefused):

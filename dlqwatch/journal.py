@@ -31,6 +31,8 @@ class Keeping(Protocol):
     @property
     def where(self) -> str: ...
 
+    def rejoin(self, live: Callable[[], Iterable[Row]]) -> tuple[Row, ...] | None: ...
+
     def write(
         self, changes: Iterable[Change], live: Callable[[], Iterable[Row]], *, wait_ms: int = ...
     ) -> None: ...
@@ -80,6 +82,10 @@ class Journal:
             self._ok_since = now
         self._failing_since = None
         self._waiting.clear()
+
+    def rejoin(self) -> tuple[Row, ...] | None:
+        """What a file holds that the start could not read, once it can be; else None."""
+        return self._store.rejoin(self._live)
 
     def commands(self) -> list[Row] | None:
         """What the commands wrote, if it may have changed; None: it hasn't, or can't be read."""

@@ -154,6 +154,9 @@ class FailingJournal:
     unopened: StoreError | None = None
     where = "dlqwatch.db"
 
+    def rejoin(self, live: Callable[[], Iterable[Row]]) -> tuple[Row, ...] | None:
+        return None
+
     def commands(self) -> list[Row] | None:
         return self.inner.commands()
 

@@ -90,6 +90,9 @@ class MortalStore:
     unopened: StoreError | None = None
     where = "dlqwatch.db"
 
+    def rejoin(self, live: object) -> tuple[Row, ...] | None:
+        return None
+
     def commands(self) -> list[Row] | None:
         return self._store.commands()
 

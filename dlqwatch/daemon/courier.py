@@ -13,7 +13,7 @@ from dlqwatch.decide.outcomes import Answer, answer_lost
 from dlqwatch.decide.sending import Edit, Job, Look, Post, Probe
 from dlqwatch.edges.slack import Speaker
 from dlqwatch.engine import Engine
-from dlqwatch.facts import Facts, Payload, Telling
+from dlqwatch.facts import Facts, IncidentFacts, Payload, Telling
 from dlqwatch.model import Clock, Destination, DestinationKind, Outcome, Reason, Severity
 from dlqwatch.rows import Incident, Notice
 from dlqwatch.words import slack as words
@@ -156,7 +156,7 @@ class Courier:
             sent_at=now,
             kind=self._destination.kind,
             in_thread=job is not None and job.card is not None,
-            repeat=job is not None and job.delivery.lost_answers > 0,
+            repeat=job is not None and (job.delivery.lost_answers > 0 or _told_before(facts)),
             mentions=self._destination.mentions if notice is not None and notice.mention else (),
             dashboard_url=self._dashboard_url,
         )
@@ -189,6 +189,10 @@ class Courier:
                 log.error("%s refuses: %s. %s", name, answer.error, do)
             else:
                 log.warning("%s: %s: %s", name, answer.outcome, answer.error)
+
+
+def _told_before(facts: Facts) -> bool:
+    return isinstance(facts, IncidentFacts) and facts.perhaps_told
 
 
 def _subject(job: Post | Look) -> str:

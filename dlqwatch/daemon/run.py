@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from dlqwatch import __version__
 from dlqwatch.config import Settings
-from dlqwatch.daemon import logs, watchdog
+from dlqwatch.daemon import logs, opening, watchdog
 from dlqwatch.daemon.auditing import Auditor
 from dlqwatch.daemon.courier import Courier
 from dlqwatch.daemon.heart import Heart
@@ -38,14 +39,13 @@ from dlqwatch.edges.store import Remembered
 from dlqwatch.edges.store_keeper import Keeper
 from dlqwatch.edges.telemetry import Telemetry
 from dlqwatch.engine import Engine
-from dlqwatch.errors import DlqwatchError, LockHeld, StoreError
-from dlqwatch.model import Clock, StoreTrouble
+from dlqwatch.errors import DlqwatchError, LockHeld, NewerSchema
+from dlqwatch.model import Clock
 from dlqwatch.words.en_itself import start_line
 
 log = logging.getLogger("dlqwatch")
 
 EXIT_STALLED = 70  # EX_SOFTWARE: the restart policy brings it back
-LOCKED_S = 60  # how long a start waits for a database that somebody else locks
 END_S = 4.0  # of the 5 s that a stop may take
 LOCK_TRIES, LOCK_WAIT_S = 5, 0.1
 SOON_S = 0.2
@@ -64,12 +64,16 @@ def run(settings: Settings, *, log_style: str, log_level: str) -> int:
     path = Path(settings.database.path)
     lock = take_lock(path, clock)
     try:
-        keeper = Keeper(path, clock)
-        remembered = _start(keeper, stop)
+        keeper = Keeper(path, clock, lock.pulse.last_ids)
+        remembered = opening.remembered(keeper, clock, stop)
         if remembered is None:
             lock.give_back()
             return 0
         daemon = Daemon(settings, clock, lock, keeper, remembered)
+    except NewerSchema as error:
+        opening.tell_newer(error, lock, opening.posts(settings, clock), clock)
+        lock.give_back()
+        raise
     except DlqwatchError:  # it never ran: how the last one ended is still to be told
         lock.give_back()
         raise
@@ -99,21 +103,6 @@ def take_lock(database: Path, clock: Clock) -> Lock:
     return Lock(database, now=clock.now(), monotonic=clock.monotonic())
 
 
-def _start(keeper: Keeper, stop: threading.Event) -> Remembered | None:
-    """What the journal remembers; None: told to stop meanwhile. A locked file is waited for."""
-    for attempt in range(LOCKED_S):
-        try:
-            return keeper.start()
-        except StoreError as error:
-            if error.trouble is not StoreTrouble.LOCKED:
-                raise
-            if attempt == 0:
-                log.warning("%s; waiting for it", error)
-        if stop.wait(1.0):
-            return None
-    return keeper.start()
-
-
 class Daemon:
     """The running parts: one poller a queue, one courier a destination, one engine."""
 
@@ -135,7 +124,9 @@ class Daemon:
         self._engine = Engine(world, keeper, clock, wake=self._wake)
         self._couriers: list[Courier] = []
         host = socket.gethostname()
-        self._engine.submit(started_after(lock.before, secrets.token_hex(4), host))
+        begun = started_after(lock.before, secrets.token_hex(4), host)
+        unsure = begun.journal_behind or keeper.forgot
+        self._engine.submit(replace(begun, journal_behind=unsure))
         log.info("%s", start_line(started_facts(plan, host)))
         self._couriers = [
             Courier(
@@ -226,7 +217,8 @@ class Daemon:
             time.sleep(0.02)
         finished = not self._busy and not any(t.is_alive() for t in self._threads)
         self._engine.close()
-        self._lock.close(behind=self._engine.behind, clean=clean)
+        behind, last_ids = self._engine.behind, self._engine.last_ids
+        self._lock.close(behind=behind, clean=clean, last_ids=last_ids)
         if finished:
             self._http.close()
         return finished
@@ -250,7 +242,8 @@ class Daemon:
                 self._poll_soon(queue)
             stamp, limit_s = self._ticks.slowest()
             now = self._clock.now()
-            self._lock.beat(stamp, limit_s, behind=self._engine.behind, now=now)
+            behind, last_ids = self._engine.behind, self._engine.last_ids
+            self._lock.beat(stamp, limit_s, behind=behind, now=now, last_ids=last_ids)
 
         return run
 

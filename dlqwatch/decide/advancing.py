@@ -24,11 +24,13 @@ from dlqwatch.decide.inputs import (
     QueueMissing,
     RateLimited,
     Reading,
+    Rejoined,
     RetentionRead,
     Started,
     StoreLooked,
     TimePassed,
 )
+from dlqwatch.decide.joining import rejoined
 from dlqwatch.decide.recording import record
 from dlqwatch.decide.starting import started
 from dlqwatch.decide.stepping import stepped_back
@@ -89,6 +91,8 @@ def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:
             stepped_back(draft, event.by_ms)
         case Started():
             started(draft, event)
+        case Rejoined():
+            rejoined(draft, event)
     route(draft)
     return draft.changes()
 

@@ -8,6 +8,7 @@ from dlqwatch.decide.counting import Window
 from dlqwatch.decide.outcomes import Answer
 from dlqwatch.decide.reading import Audit
 from dlqwatch.model import Sample, StoreTrouble
+from dlqwatch.rows import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +160,16 @@ class PublishCounted:
     count: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Rejoined:
+    """The journal's file, unreadable at the start, could be read at last: its live rows."""
+
+    rows: tuple[Row, ...]
+
+
 Input = (
     Started
+    | Rejoined
     | Reading
     | TimePassed
     | QueueFound

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from dlqwatch.decide import depth, publishing, unclean
@@ -10,7 +11,7 @@ from dlqwatch.decide.inputs import Started
 from dlqwatch.decide.quieting import active_silence
 from dlqwatch.decide.sending import PROBE_MS
 from dlqwatch.decide.telling import first_destination, make_notice
-from dlqwatch.decide.world import RETRY_AT, Draft, Plan, pending_notices, perhaps_posted
+from dlqwatch.decide.world import RETRY_AT, UNSURE_AT, Draft, Plan, pending_notices, perhaps_posted
 from dlqwatch.facts import StartedFacts
 from dlqwatch.model import (
     HOUR,
@@ -47,7 +48,8 @@ def started(draft: Draft, event: Started) -> None:
     _queues(draft)
     publishing.started(draft)
     _destinations(draft)
-    _under_way(draft)
+    under_way(draft, list(draft.all(Delivery)))
+    _note_unsure(draft, event.journal_behind)
     if event.journal_behind:
         _tell_again(draft)
     _say_started(draft, event)
@@ -131,10 +133,10 @@ def _moved(draft: Draft, name: str) -> None:
         )
 
 
-def _under_way(draft: Draft) -> None:
+def under_way(draft: Draft, deliveries: Iterable[Delivery]) -> None:
     """What was being posted when the last process ended may be in Slack."""
     names = {d.name for d in draft.plan.destinations}
-    for delivery in list(draft.all(Delivery)):
+    for delivery in deliveries:
         notice = draft.get(Notice, delivery.notice)
         if notice is None:
             continue
@@ -152,6 +154,15 @@ def _under_way(draft: Draft) -> None:
                 lost(draft, notice, sane)
                 continue
         draft.put(sane)
+
+
+def _note_unsure(draft: Draft, unsure: bool) -> None:
+    """What opens right after this start may have been told before it."""
+    before = draft.get(Meta, UNSURE_AT)
+    if unsure:
+        draft.put(Meta(UNSURE_AT, str(draft.now)))
+    elif before is not None:
+        draft.delete(before)
 
 
 def _tell_again(draft: Draft) -> None:

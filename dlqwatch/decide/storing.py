@@ -23,10 +23,14 @@ AT_ONCE = frozenset(
         StoreTrouble.CORRUPT,
     }
 )
+FOR_A_PERSON = AT_ONCE | {StoreTrouble.IO}  # nothing of these passes by itself
 
 
 def looked(draft: Draft, event: StoreLooked) -> None:
     """Judge the journal by its last commits."""
+    if event.renewed_at is not None and not _fresh(event, draft.now):  # told, and over
+        known = event.trouble if event.failing_since is not None else None
+        event = replace(event, renewed_at=None, kept_aside="", trouble=known)
     rules = draft.plan.alerts
     facts = _facts(event, draft.now)
     incident = judge(
@@ -53,7 +57,7 @@ def _facts(event: StoreLooked, now: int) -> StoreFacts:
     return StoreFacts(
         at=now,
         opened_at=event.failing_since or now,
-        severity=Severity.CRITICAL if trouble in AT_ONCE else Severity.WARNING,
+        severity=Severity.CRITICAL if trouble in FOR_A_PERSON else Severity.WARNING,
         path=event.path,
         trouble=trouble,
         detail=event.detail,
@@ -65,20 +69,24 @@ def _facts(event: StoreLooked, now: int) -> StoreFacts:
 
 def _update(old: IncidentKind, new: StoreFacts, event: StoreLooked) -> IncidentKind:
     """Only another trouble is news: how many rows wait changes at each tick."""
-    same = isinstance(old, StoreFacts) and (old.trouble, old.kept_aside) == (
-        new.trouble,
-        new.kept_aside,
-    )
-    if event.trouble is None or same:
+    if not isinstance(old, StoreFacts):
+        return new
+    kept_aside = new.kept_aside or old.kept_aside  # a later trouble doesn't bring that file back
+    if event.trouble is None or (old.trouble, old.kept_aside) == (new.trouble, kept_aside):
         return old
-    return replace(new, opened_at=old.opened_at)
+    return replace(new, opened_at=old.opened_at, kept_aside=kept_aside)
+
+
+def _fresh(event: StoreLooked, now: int) -> bool:
+    """Was a new file begun just now?"""
+    return event.renewed_at is not None and 0 <= now - event.renewed_at < PROVEN_MS
 
 
 def _condition(event: StoreLooked, now: int) -> Condition:
     if event.failing_since is not None:
         at_once = event.trouble in AT_ONCE or now - event.failing_since >= PATIENCE_MS
         return Condition.YES if at_once else Condition.UNKNOWN
-    if event.renewed_at is not None and now - event.renewed_at < PROVEN_MS:
+    if _fresh(event, now):
         return Condition.YES
     proven = event.ok_since is not None and now - event.ok_since >= PROVEN_MS
     return Condition.NO if proven else Condition.UNKNOWN

@@ -14,10 +14,12 @@ from dlqwatch.decide.notifying import (
     why_tell,
 )
 from dlqwatch.decide.quieting import ENDS_ACK, active_silence, silenced_since
-from dlqwatch.decide.world import Draft, pending_notices, perhaps_posted
+from dlqwatch.decide.world import UNSURE_AT, Draft, pending_notices, perhaps_posted
 from dlqwatch.facts import DepthFacts, Facts, IncidentKind, PublishFacts, StartedFacts
-from dlqwatch.model import NoticeStatus, QueueRules, Reason, Severity
+from dlqwatch.model import SECOND, NoticeStatus, QueueRules, Reason, Severity
 from dlqwatch.rows import Alert, Delivery, Incident, Meta, Notice
+
+UNSURE_MS = 60 * SECOND  # the first readings of a start
 
 
 def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRules) -> None:
@@ -53,7 +55,8 @@ def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRule
     if reason is None:
         _keep_count(draft, situation, waiting)
         return
-    facts = replace(facts, held=_held(draft, incident))
+    unsure = not situation.told and _unsure(draft, incident)
+    facts = replace(facts, held=_held(draft, incident), perhaps_told=unsure)
     if situation.silenced and not passes_silence(reason, situation):
         _hold_back(draft, incident, reason, facts)
         return
@@ -170,6 +173,12 @@ def _keep_count(draft: Draft, situation: Situation, waiting: list[Notice]) -> No
     alert = draft.get(Alert, incident.rule, incident.subject)
     if alert is not None:
         draft.put(replace(alert, hushed=alert.hushed + 1))
+
+
+def _unsure(draft: Draft, incident: Incident) -> bool:
+    """Did it open right after a start that doesn't know what had been told before?"""
+    start = draft.get(Meta, UNSURE_AT)
+    return start is not None and 0 <= incident.opened_at - int(start.value) <= UNSURE_MS
 
 
 def _held(draft: Draft, incident: Incident) -> int:

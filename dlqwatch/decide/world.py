@@ -32,6 +32,7 @@ from dlqwatch.rows import (
 
 R = TypeVar("R", bound=Row)
 
+UNSURE_AT = "unsure_at"  # a Meta: what was told before this start (ms) is not known
 RETRY_AT = "cloudflare_retry_at"  # a Meta: Cloudflare asked for no call before this time (ms)
 
 WRITTEN_ONLY: tuple[type[Row], ...] = (Transition, FallRow)  # never asked for again

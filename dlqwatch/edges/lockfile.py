@@ -38,7 +38,7 @@ class Pulse(NamedTuple):
     behind: bool = False  # rows wait in memory: the journal can't be written
     ended: bool = False  # the process ended as it should
     seen_at: int = 0
-    last_ids: tuple[int, ...] = ()  # the newest id of each table that has one; never given twice
+    last_ids: dict[str, int] | None = None  # the newest of each table: none is given twice
     newer: int = 0  # the schema of a newer version that people were told of
 
 
@@ -105,7 +105,7 @@ class Lock:
         *,
         behind: bool,
         now: int = 0,
-        last_ids: tuple[int, ...] = (),
+        last_ids: dict[str, int] | None = None,
     ) -> None:
         """Rewrite the pulse. A disk that refuses it must not stop the polling."""
         old = self._pulse
@@ -124,7 +124,7 @@ class Lock:
         self._write()
 
     def close(
-        self, *, behind: bool = False, clean: bool = True, last_ids: tuple[int, ...] = ()
+        self, *, behind: bool = False, clean: bool = True, last_ids: dict[str, int] | None = None
     ) -> None:
         """The process ends; `clean`: because it was told to."""
         ids = last_ids or self._pulse.last_ids
@@ -200,7 +200,7 @@ def read_pulse(database: Path) -> Pulse | None:
     for path in (lock_path(database), spare_path(database)):
         pulse = _pulse_at(path)
         if pulse is not None:
-            found.append((_held(path), pulse.started_at, pulse.tick, pulse))
+            found.append((_held(path), pulse.started_at, pulse.tick, path.name, pulse))
     return max(found)[-1] if found else None
 
 
@@ -271,7 +271,6 @@ def _no_place(path: Path, error: OSError) -> StoreRefused:
 def _parse(data: bytes) -> Pulse | None:
     try:
         found = json.loads(data)
-        pulse = Pulse(**{name: found[name] for name in Pulse._fields if name in found})
-        return pulse._replace(last_ids=tuple(pulse.last_ids)) if "pid" in found else None
+        return Pulse(**{name: found[name] for name in Pulse._fields if name in found})
     except (ValueError, TypeError, KeyError):
         return None

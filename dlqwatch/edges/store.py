@@ -77,7 +77,7 @@ class Remembered:
 class Store:
     """The daemon's one connection. Not thread-safe: the engine's lock guards it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait_ms: int = BUSY_MS) -> None:
         """Open or create the database and bring its tables up to date.
 
         Raises StoreRefused where it can't be used at all, StoreError where it may work later.
@@ -87,7 +87,7 @@ class Store:
         self._to_prune: dict[int, Prune] = {}
         check_place(path)
         try:
-            self._db = connect(path)
+            self._db = connect(path, wait_ms)
             try:
                 self._migrate()
             except BaseException:
@@ -173,6 +173,7 @@ class Store:
                 f"{self.path} was written by a newer dlqwatch (schema {have}, this one knows "
                 f"{VERSION})",
                 "Run the newer version again, or point [database] path at another file.",
+                schema=have,
             )
         if have == 0:  # before the first table: what is pruned makes the file smaller
             db.execute("PRAGMA auto_vacuum = FULL")
@@ -201,10 +202,10 @@ def remembered(db: sqlite3.Connection) -> Remembered:
     return Remembered(tuple(rows), last_ids)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, wait_ms: int = BUSY_MS) -> sqlite3.Connection:
     """A connection with our settings. Raises sqlite3.Error."""
     db = sqlite3.connect(
-        path, isolation_level=None, timeout=BUSY_MS / 1000, check_same_thread=False
+        path, isolation_level=None, timeout=wait_ms / 1000, check_same_thread=False
     )
     try:
         for pragma in ("journal_mode = DELETE", "synchronous = FULL", "foreign_keys = ON"):

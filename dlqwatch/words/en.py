@@ -27,7 +27,7 @@ from dlqwatch.model import MINUTE, Reason
 from dlqwatch.words import en_blind, en_depth, en_itself, en_publish, en_store, en_wiring
 from dlqwatch.words.commands import CHECK, HISTORY, STATUS, ack_of, history_of
 from dlqwatch.words.en_common import quieted
-from dlqwatch.words.en_itself import start_line, trial_line, trial_note
+from dlqwatch.words.en_itself import newer_line, newer_note, start_line, trial_line, trial_note
 from dlqwatch.words.facts import is_over
 from dlqwatch.words.ink import Ink
 
@@ -38,6 +38,8 @@ __all__ = [
     "first_line",
     "late",
     "links",
+    "newer_line",
+    "newer_note",
     "notes",
     "start_line",
     "trial_line",

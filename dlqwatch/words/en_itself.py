@@ -81,6 +81,19 @@ def fields(_telling: Telling, _facts: StartedFacts, _ink: Ink) -> list[tuple[str
     return []
 
 
+def newer_line(version: str, ink: Ink) -> str:
+    """The first line of what is said when a newer version wrote the database."""
+    return (
+        f"🔴 {ink.strong('Nothing is watched:')} dlqwatch {ink.name(version)} can't read its "
+        "database, which a newer version wrote"
+    )
+
+
+def newer_note(what: str, do: str, at: int, ink: Ink) -> str:
+    """What stands below it."""
+    return f"{ink.quote(what)}\nWhat to do: {tidy(do)}\nSaid once, {ink.when(at)}"
+
+
 def trial_line(destination: str, ink: Ink) -> str:
     """The first line of a test message."""
     name = ink.name(destination)

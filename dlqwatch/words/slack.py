@@ -97,6 +97,12 @@ def render_test(destination: str, sent_at: int) -> Payload:
     return Payload(text=en.trial_line(destination, TEXT), blocks=(block,))
 
 
+def render_newer(what: str, do: str, version: str, at: int) -> Payload:
+    """The one message of a start that can't read its database: nothing is watched."""
+    block = _section(f"{en.newer_line(version, BLOCK)}\n{en.newer_note(what, do, at, BLOCK)}")
+    return Payload(text=en.newer_line(version, TEXT), blocks=(block,))
+
+
 def receipt(key: str, incident: int | None) -> dict[str, object]:
     """Message metadata by which a bot finds its own message again; `key` is the notice's.
 
