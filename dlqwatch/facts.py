@@ -29,8 +29,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """So many had arrived by a reading, and weren't there at the one before."""
+    """So many had arrived by a reading, and weren't there at the one before, `after`."""
 
+    after: int
     by: int
     count: int
 

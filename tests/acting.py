@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dlqwatch.decide.inputs import TimePassed
 from dlqwatch.decide.outcomes import Answer, answer_lost, not_sent
 from dlqwatch.decide.world import World
-from dlqwatch.facts import DepthFacts
+from dlqwatch.facts import DepthFacts, IncidentFacts
 from dlqwatch.model import (
     HOUR,
     MINUTE,
@@ -167,9 +167,10 @@ def unchanged(before: Alert, after: Alert) -> None:
 
 
 def sane(facts: object) -> None:
-    assert isinstance(facts, DepthFacts)
+    assert isinstance(facts, IncidentFacts)
     assert facts.opened_at <= facts.at or facts.resolved_at is not None, "not open when read"
-    assert facts.oldest_at is None or facts.oldest_at <= facts.at
+    if isinstance(facts, DepthFacts):
+        assert facts.oldest_at is None or facts.oldest_at <= facts.at
     if facts.resolved_at is not None:
         assert facts.opened_at <= facts.resolved_at
 

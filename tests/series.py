@@ -1,4 +1,4 @@
-"""A language for what a queue did, and what people were told of it: one line in, one line out.
+"""A language for what a queue did, and what people were told of its depth: one line in, one out.
 
 In, a word a poll, in the order they happen (`*k` repeats a word):
 
@@ -97,7 +97,11 @@ class playing:  # noqa: N801, reads as a word of the language
 
     def told(self) -> str:
         """What Slack confirmed so far."""
-        done = [n for n in self.rig.notices() if n.status is NoticeStatus.DELIVERED]
+        done = [
+            n
+            for n in self.rig.notices()
+            if n.status is NoticeStatus.DELIVERED and isinstance(n.facts, DepthFacts)
+        ]
         return " ".join(self._shown(n) for n in sorted(done, key=lambda n: n.id))
 
     def _one(self, word: str) -> None:

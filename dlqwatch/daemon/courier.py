@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from dlqwatch.daemon import disposable
-from dlqwatch.decide.ending import LAST_WORDS
+from dlqwatch.decide.ending import is_last
 from dlqwatch.decide.inputs import Answered, Edited, Looked, Probed
 from dlqwatch.decide.outcomes import Answer, answer_lost
 from dlqwatch.decide.sending import Edit, Job, Look, Post, Probe
@@ -96,7 +96,7 @@ class Courier:
                 receipt=receipt,
             )
         )
-        last = notice.reason in LAST_WORDS
+        last = is_last(notice)
         name = self._destination.name
         self._engine.submit(Answered(notice.id, name, answer, notice.incident, last))
         self._note(job, answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlqwatch.decide.ending import LAST_WORDS, also_ended, end_wherever_told, other_ways, own_end
+from dlqwatch.decide.ending import also_ended, end_wherever_told, is_last, other_ways, own_end
 from dlqwatch.decide.inputs import Answered, Edited, Looked, Posting, Probed
 from dlqwatch.decide.outcomes import EDITING_FORBIDDEN, Answer
 from dlqwatch.decide.sending import (
@@ -171,7 +171,7 @@ def _delivered(draft: Draft, notice: Notice, destination: str, answer: Answer) -
         return
     draft.put(_told(incident, facts, destination, draft.now))
     _keep_card(draft, incident.id, destination, answer, facts.rev)
-    if incident.resolved_at is not None and notice.reason not in LAST_WORDS:
+    if incident.resolved_at is not None and not is_last(notice):
         end_wherever_told(draft, incident, notice, destination)
 
 
@@ -215,11 +215,12 @@ def _catch_up(draft: Draft, notice: Notice) -> None:
     """It is certain that this first word was not posted. Over meanwhile: one message tells both."""
     if notice.reason is not Reason.FIRST or perhaps_posted(draft, notice):
         return
-    ends = [n for n in pending_notices(draft, notice.incident) if n.reason is Reason.RESOLVED]
+    ends = [n for n in pending_notices(draft, notice.incident) if is_last(n)]
     if not ends:
         return
     draft.put(replace(notice, status=NoticeStatus.SUPERSEDED))
-    draft.put(replace(ends[0], reason=Reason.FIRST_AND_RESOLVED))
+    if ends[0].reason is Reason.RESOLVED:
+        draft.put(replace(ends[0], reason=Reason.FIRST_AND_RESOLVED))
     for end in ends[1:]:
         draft.put(replace(end, status=NoticeStatus.SUPERSEDED))
 

@@ -88,15 +88,13 @@ def _take_in(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> N
     incident = open_incident(draft, draft.get(Alert, Rule.DEPTH, rules.name))
     if incident is None or sample.kind is not SampleKind.COMPLETE:
         return
-    retention_ms = _retention(queue, incident)
-    ledger, fall = losses.read(incident.ledger, sample, retention_ms, rules.poll_ms)
+    ledger, fall = losses.read(incident.ledger, sample, _term(queue, incident), rules.poll_ms)
     _count(draft, replace(incident, ledger=ledger), fall)
 
 
 def _ended(draft: Draft, incident: Incident, queue: Queue, rules: QueueRules) -> Incident:
     """The incident just closed: its last fall is believed, and the worst of all names it."""
-    retention_ms = _retention(queue, incident)
-    ledger, fall = losses.last(incident.ledger, retention_ms, rules.poll_ms)
+    ledger, fall = losses.last(incident.ledger, _term(queue, incident), rules.poll_ms)
     incident = _count(draft, replace(incident, ledger=ledger), fall)
     facts = incident.facts
     if not isinstance(facts, DepthFacts):
@@ -111,10 +109,9 @@ def _ended(draft: Draft, incident: Incident, queue: Queue, rules: QueueRules) ->
     return draft.put(replace(incident, resolution=why, facts=replace(facts, resolution=why)))
 
 
-def _retention(queue: Queue, incident: Incident) -> int | None:
-    """The smallest retention that held since the oldest of them was written."""
+def _term(queue: Queue, incident: Incident) -> retention.Term | None:
     basis = incident.ledger.basis
-    return retention.least_since(queue, basis.oldest_at if basis is not None else None)
+    return retention.term(queue, basis.oldest_at if basis is not None else None)
 
 
 def _count(draft: Draft, incident: Incident, fall: losses.Fall | None) -> Incident:
@@ -150,7 +147,7 @@ def _facts(queue: Queue, rules: QueueRules, sample: Sample) -> DepthFacts:
         depth=depth,
         bytes=sample.bytes,
         oldest_at=sample.oldest_at,
-        retention_ms=queue.retention_ms,
+        retention_ms=retention.least_since(queue, sample.oldest_at),
         threshold=rules.threshold,
         peak_depth=depth,
         opened_at=sample.at,
@@ -183,19 +180,18 @@ def _due(draft: Draft, incident: Incident, queue: Queue, rules: QueueRules) -> N
     if not isinstance(facts, DepthFacts):
         return
     if incident.resolved_at is None:
+        kept_ms = retention.least_since(queue, facts.oldest_at)
         judged = depth_severity(
             rules=rules,
             depth=facts.depth,
             oldest_at=facts.oldest_at,
-            retention_ms=queue.retention_ms,
+            retention_ms=kept_ms,
             opened_at=incident.opened_at,
             now=draft.now,
         )
         incident = notice_ack(draft, raise_severity(incident, judged))
-        mark = reached_mark(rules, facts.oldest_at, queue.retention_ms, draft.now)
-        facts = replace(
-            facts, retention_ms=queue.retention_ms, mark_ms=mark if facts.depth else None
-        )
+        mark = reached_mark(rules, facts.oldest_at, kept_ms, draft.now)
+        facts = replace(facts, retention_ms=kept_ms, mark_ms=mark if facts.depth else None)
         rearmed = rearmed_mark(incident.told_mark_ms, facts, rules, draft.now)
         incident = replace(incident, told_mark_ms=rearmed)
         incident = show(draft, incident, shown(draft, incident, facts, draft.now))

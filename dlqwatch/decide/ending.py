@@ -9,10 +9,17 @@ from dataclasses import replace
 
 from dlqwatch.decide.telling import make_notice
 from dlqwatch.decide.world import Draft, pending_notices, perhaps_posted
+from dlqwatch.facts import DepthFacts, IncidentFacts
 from dlqwatch.model import NoticeStatus, Reason
 from dlqwatch.rows import Delivery, Incident, Notice
 
-LAST_WORDS = frozenset({Reason.RESOLVED, Reason.FIRST_AND_RESOLVED})
+_LAST_WORDS = frozenset({Reason.RESOLVED, Reason.FIRST_AND_RESOLVED})
+
+
+def is_last(notice: Notice) -> bool:
+    """Does it tell the end of its incident? A loss can be the last word too."""
+    over = isinstance(notice.facts, IncidentFacts) and notice.facts.resolved_at is not None
+    return notice.reason in _LAST_WORDS or (notice.reason is Reason.LOST and over)
 
 
 def ways(draft: Draft, notice: int) -> list[Delivery]:
@@ -32,7 +39,7 @@ def own_end(draft: Draft, incident: Incident, notice: Notice, destination: str) 
     and what was confirmed here becomes a notice of its own.
     """
     owed = [w for w in ways(draft, notice.id) if w.destination in incident.told_by]
-    if notice.reason is not Reason.RESOLVED or destination in incident.told_by or not owed:
+    if not _repeats(notice) or destination in incident.told_by or not owed:
         return notice
     told = replace(_say_end(draft, incident, destination), created_at=notice.created_at)
     way = draft.get(Delivery, notice.id, destination)
@@ -74,7 +81,12 @@ def also_ended(draft: Draft, incident: Incident, destination: str, *, last: bool
 
 
 def _ends(draft: Draft, incident: Incident) -> list[Notice]:
-    return [n for n in pending_notices(draft, incident.id) if n.reason is Reason.RESOLVED]
+    return [n for n in pending_notices(draft, incident.id) if _repeats(n)]
+
+
+def _repeats(notice: Notice) -> bool:
+    """A last word after others."""
+    return is_last(notice) and notice.reason is not Reason.FIRST_AND_RESOLVED
 
 
 def _names(planned: list[Delivery]) -> set[str]:
@@ -83,4 +95,6 @@ def _names(planned: list[Delivery]) -> set[str]:
 
 def _say_end(draft: Draft, incident: Incident, name: str) -> Notice:
     facts, severity = incident.facts, incident.severity
-    return make_notice(draft, Reason.RESOLVED, facts, severity, incident.id, name)
+    lost = isinstance(facts, DepthFacts) and facts.lost > 0
+    reason = Reason.LOST if lost else Reason.RESOLVED
+    return make_notice(draft, reason, facts, severity, incident.id, name, mention=lost)

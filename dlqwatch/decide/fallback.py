@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dlqwatch.decide.ending import is_last
 from dlqwatch.decide.quieting import active_silence
 from dlqwatch.decide.telling import make_notice
 from dlqwatch.decide.world import Draft, pending_notices
@@ -47,7 +48,7 @@ def _may_go(draft: Draft, notice: Notice, first: str, second: str) -> bool:
         return False  # the second's own
     incident = draft.get(Incident, notice.incident) if notice.incident else None
     heard = incident is not None and second in incident.told_by
-    return not (heard and notice.reason is Reason.RESOLVED)  # it has a last word of its own
+    return not (heard and is_last(notice))  # it has a last word of its own
 
 
 def _plan_way(draft: Draft, notice: Notice, second: str, *, broken: bool) -> None:

@@ -110,7 +110,8 @@ def _where(draft: Draft, incident: Incident, reason: Reason) -> tuple[str, ...]:
     """A last word goes wherever a word of the incident was confirmed; all else to the first."""
     names = [d.name for d in draft.plan.destinations]
     told_by = tuple(name for name in incident.told_by if name in names)
-    if reason is Reason.RESOLVED and told_by:
+    last = reason is Reason.RESOLVED or incident.resolved_at is not None
+    if last and told_by:
         return told_by
     return (first_destination(draft),)
 
