@@ -178,6 +178,8 @@ class Lock:
             raise _is_held(self._database) from None
 
     def _write(self) -> None:
+        if not self._fds:  # let go: a tick that ends late has no say
+            return
         text = json.dumps(self._pulse._asdict(), separators=(",", ":")).encode().ljust(SIZE)
         if not self._spare and not _in_place(self._fds[-1], lock_path(self._database)):
             pass  # deleted: nobody would find what is written there

@@ -133,6 +133,7 @@ class Store:
         """Write all or nothing. Raises StoreError; the same changes may be written again."""
         try:
             self._db.execute(f"PRAGMA busy_timeout = {wait_ms}")
+            self._db.execute("PRAGMA shrink_memory")  # or cached pages hide a damaged file
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 for change in (*changes, *self._to_prune.values()):

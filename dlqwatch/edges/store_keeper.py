@@ -23,6 +23,7 @@ from dlqwatch.rows import COMMAND_TABLES, Change, Row
 EMPTY = Remembered((), {})
 SPARE_IDS = 1000  # more than is handed out of any table between two beats of the pulse
 AGAIN_MS = 60 * SECOND  # a disk that damages each new file must not fill up with them
+CHECK_S = 3600.0
 
 Live = Callable[[], Iterable[Row]]
 
@@ -57,6 +58,7 @@ class Keeper:
         self._store: Store | None = None
         self._gone: Renewed | None = None  # ours is gone, and no new one could be begun yet
         self._unread = False  # the file may hold rows that nobody has read
+        self._checked = clock.monotonic()
         self._filing = Filing()
         self._commands: list[Row] = []  # as last read
         self._given_out = True  # … by whoever asks for them
@@ -76,13 +78,16 @@ class Keeper:
         Raises StoreRefused where it can't be used at all, StoreError (LOCKED) to be tried again.
         """
         try:
-            return self._numbered(self._open(BUSY_MS))
+            found = self._open(BUSY_MS)
+            if self._given and database_id(found.rows) is None:  # there was one
+                self.renewed = Renewed(self._clock.now(), StoreTrouble.DELETED)
+            return self._numbered(found)
         except PlaceRefused as error:
-            found = self._read_only()
-            if found is None:  # nothing of ours there: the place is simply wrong
+            seen = self._read_only()
+            if seen is None:  # nothing of ours there: the place is simply wrong
                 raise
             self.unopened = error
-            return self._numbered(found)
+            return self._numbered(seen)
         except StoreError as error:
             if error.trouble is StoreTrouble.LOCKED or error.refused:
                 raise
@@ -120,14 +125,18 @@ class Keeper:
         if self._unread and self.unopened is not None:
             raise self.unopened
         changes = list(changes)
+        anew = 2  # ours is gone, and what lies there now is damaged too
         try:
-            try:
-                self._write(changes, live, wait_ms)
-            except StoreError as error:
-                if error.trouble not in (StoreTrouble.CORRUPT, StoreTrouble.DELETED):
-                    raise
-                self._begin_anew(error)
-                self._reopen(changes, live, wait_ms)
+            while True:
+                try:
+                    return self._write(changes, live, wait_ms)
+                except StoreError as error:
+                    if error.trouble not in (StoreTrouble.CORRUPT, StoreTrouble.DELETED):
+                        raise
+                    if anew == 0:
+                        raise
+                    anew -= 1
+                    self._begin_anew(error)
         except OSError as error:  # of a look at the place: a disk that is failing
             raise StoreError(
                 f"{self.path} can't be reached: {error.strerror}",
@@ -221,6 +230,7 @@ class Keeper:
             return
         try:
             store.write(self._filed(changes), wait_ms=wait_ms)
+            self._look_at_all(store)
         except StoreError as error:
             if not isinstance(error.__cause__, sqlite3.IntegrityError):
                 raise
@@ -228,6 +238,13 @@ class Keeper:
             found = store.load().rows
             rows = caught_up(changes, live(), found, self._clock.now())
             store.write(self._filed(rows), wait_ms=wait_ms)
+
+    def _look_at_all(self, store: Store) -> None:
+        """Once an hour: what is damaged may lie where nothing is written any more."""
+        now = self._clock.monotonic()
+        if now - self._checked >= CHECK_S:
+            self._checked = now
+            store.check()
 
     def _filed(self, changes: Iterable[Change]) -> list[Change]:
         return [self._filing.filed(change) for change in changes]
