@@ -152,6 +152,17 @@ def test_nothing_planned_lies_further_away_after_a_step(step: float) -> None:
 
 
 @pytest.mark.parametrize("step", [-H, -YEARS])
+def test_a_step_back_does_not_put_off_the_next_look_at_a_destination(step: float) -> None:
+    """One that broke is found before the next dead letter finds it."""
+    with light(WEBHOOK) as rig:
+        rig.run(60)
+        rig.clock.step(step)
+        rig.run(60)
+        (row,) = rig.engine.rows(DestinationRow)
+        assert row.probe_at <= rig.clock.now() + 15 * MINUTE
+
+
+@pytest.mark.parametrize("step", [-H, -YEARS])
 def test_a_queue_is_not_seen_in_the_future(step: float) -> None:
     """Blindness is measured from the last good reading: a step back must not put it off."""
     with light(WEBHOOK) as rig:

@@ -162,6 +162,16 @@ def test_a_notice_that_waits_for_five_minutes_calls_fail_url_at_once(beat: Beati
     assert beat.run(61)[0] == "alive", "and so is the end"
 
 
+@pytest.mark.parametrize("step", [-3600.0, -1e8])
+def test_a_clock_that_goes_back_does_not_put_off_fail_url(beat: Beating, step: float) -> None:
+    beat.run(30)
+    beat.rig.speaker.weather = DOWN
+    beat.rig.holds(3)
+    beat.run(240)
+    beat.rig.clock.step(step)
+    assert "fail" in beat.run(70)
+
+
 def test_without_a_fail_url_a_notice_that_waits_is_silence() -> None:
     with light(WEBHOOK) as rig:
         beat = Beating(rig, beating(fail_url=""))
@@ -188,6 +198,22 @@ def test_a_broken_destination_alone_is_no_silence(beat: Beating) -> None:
     (row,) = beat.rig.engine.rows(DestinationRow)
     beat.rig.engine._world.load([replace(row, state=DestinationState.NEEDS_PERSON)])
     assert beat.run(120) == ["alive"] * 2
+
+
+def test_a_daemon_that_is_blind_beats_on_once_people_were_told(beat: Beating) -> None:
+    beat.run(31)
+    beat.rig.queues.says[QUEUE] = UNREACHABLE
+    assert len(beat.run(1800)) >= 29
+
+
+def test_a_daemon_that_is_blind_and_mute_is_silent_then_calls_fail_url(beat: Beating) -> None:
+    beat.run(31)
+    beat.rig.queues.says[QUEUE] = UNREACHABLE
+    beat.rig.speaker.weather = DOWN
+    beat.run(270)
+    heard = beat.run(270)
+    assert len(heard) <= 1, "nobody knows that it can't be read"
+    assert set(beat.run(180)) == {"fail"}
 
 
 # ---- blindness: decided on rows
