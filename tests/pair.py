@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from dlqwatch.daemon.courier import Courier
 from dlqwatch.decide.outcomes import Answer, Probe, not_sent
 from dlqwatch.decide.world import Plan
+from dlqwatch.edges import store_commands
 from dlqwatch.edges.store import Store
 from dlqwatch.model import Destination, DestinationKind, NoticeStatus, Outcome, QueueRules
 from dlqwatch.rows import DestinationRow, Notice
@@ -126,3 +127,39 @@ def fire(rig: Pair, depth: int = 3) -> None:
     """So many dead letters lie there from now on, and are read."""
     rig.holds(depth)
     rig.tick()
+
+
+class Quiet:
+    """Silences and acks as the commands write them: by a connection of their own."""
+
+    def __init__(self, rig: Pair, path: Path) -> None:
+        self._rig, self._path = rig, path
+
+    def silence(self, seconds: float, rule: str = "", subject: str = QUEUE) -> None:
+        now = self._rig.clock.now()
+        store_commands.silence(
+            self._path,
+            rule=rule,
+            subject=subject,
+            starts_at=now,
+            ends_at=now + round(seconds * 1000),
+            by="lan",
+            reason="planned work",
+        )
+
+    def unsilence(self) -> None:
+        store_commands.unsilence(self._path, QUEUE, now=self._rig.clock.now(), by="lan")
+
+    def ack(self, incident: int = 1, note: str = "looking") -> None:
+        now = self._rig.clock.now()
+        store_commands.ack(self._path, incident, now=now, by="minh", note=note)
+
+
+@contextmanager
+def quietable(
+    tmp_path: Path, kind: DestinationKind = WEBHOOK, **rules: Any
+) -> Iterator[tuple[Pair, Quiet]]:
+    """A daemon over a file, and the commands that quiet it. Only its first destination matters."""
+    path = tmp_path / "dlqwatch.db"
+    with pair((kind, WEBHOOK), replace(QueueRules(QUEUE), **rules), path=path) as rig:
+        yield rig, Quiet(rig, path)

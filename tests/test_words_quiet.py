@@ -56,7 +56,7 @@ def test_the_end_of_a_silence_says_what_it_held_back() -> None:
     """Alerts that came and went inside it."""
     for held, line in ((1, "1 other alert of it"), (3, "3 other alerts of it")):
         seen = all_text(words.render(tell(Reason.SILENCE_ENDED, replace(FIRING, held=held))))
-        assert f"During the silence {line} opened and ended untold." in seen
+        assert f"While it was silenced, {line} opened and ended untold." in seen
     assert "During" not in all_text(words.render(tell(Reason.SILENCE_ENDED, FIRING)))
 
 

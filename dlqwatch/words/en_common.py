@@ -75,8 +75,8 @@ def quieted(telling: Telling, facts: IncidentFacts, ink: Ink) -> list[str]:
     if facts.acked_by.strip():
         note = f": {ink.quote(facts.ack_note)}" if facts.ack_note.strip() else "."
         said.append(f"Acknowledged by {ink.name(facts.acked_by)}{note}")
-    if facts.held > 0 and telling.reason is Reason.SILENCE_ENDED:
+    if facts.held > 0 and telling.reason in (Reason.FIRST, Reason.SILENCE_ENDED):
         one = facts.held == 1
         many = "1 other alert of it" if one else f"{facts.held:,} other alerts of it"
-        said.append(f"During the silence {many} opened and ended untold.")
+        said.append(f"While it was silenced, {many} opened and ended untold.")
     return said
