@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,12 @@ from dlqwatch.model import DAY, HOUR, MINUTE, NoticeStatus
 from tests.pair import Pair, Quiet, fire, quietable
 from tests.rig import BOT
 
-OFTEN = {"repeat_ms": HOUR, "repeat_critical_ms": HOUR, "group_ms": 10 * MINUTE, "poll_ms": MINUTE}
+OFTEN: dict[str, Any] = {
+    "repeat_ms": HOUR,
+    "repeat_critical_ms": HOUR,
+    "group_ms": 10 * MINUTE,
+    "poll_ms": MINUTE,
+}
 
 
 def reasons(rig: Pair) -> list[str]:

@@ -25,7 +25,7 @@ Capture = pytest.CaptureFixture[str]
 
 FIELDS = [
     "id", "rule", "queue", "severity", "opened_at", "resolved_at", "peak_depth", "lost",
-    "resolution", "notifications",
+    "resolution", "notifications", "silences", "acks",
 ]  # fmt: skip
 TOLD = ["reason", "status", "created_at", "delivered_at", "delivered_by", "attempts"]
 RULES = tuple(QueueRules(q, group_ms=60_000, poll_ms=60_000) for q in (QUEUE, "other-dlq"))
@@ -170,7 +170,7 @@ def test_the_list_fits_eighty_columns(left: Path, capsys: Capture) -> None:
 def test_csv_has_a_row_for_each_incident(left: Path, capsys: Capture) -> None:
     assert main(["history", "--csv", "--config", str(write_config(left))]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert list(rows[0]) == [*FIELDS[:-1], "notices", "delivered", "first_delivered_at"]
+    assert list(rows[0]) == [*FIELDS[:-3], "notices", "delivered", "first_delivered_at"]
     assert [(r["id"], r["queue"], r["peak_depth"], r["delivered"]) for r in rows] == [
         ("3", QUEUE, "120", "1"),
         ("2", "other-dlq", "1", "2"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -236,3 +237,10 @@ def test_how_long_ago_is_told_in_one_unit() -> None:
     said = [ago(here - ms, here) for ms in (0, 12_000, 7_500_000, -90_000)]
     assert said == ["now", "12 s ago", "2 h ago", "in 1 min"]
     assert ago(None, here) == "–"
+
+
+def test_the_readmes_table_has_each_command_that_help_has_and_no_other() -> None:
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("## Commands") : text.index("## Configuration")]
+    rows = re.findall(r"^\| `([a-z-]+)[^`]*` \|", table, re.MULTILINE)
+    assert rows == [name for name, _, _ in COMMANDS]

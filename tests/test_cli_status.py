@@ -37,7 +37,9 @@ def test_json_has_exactly_the_documented_shape(tmp_path: Path, capsys: Capture) 
         rig.run(120)
         code, said = status(tmp_path, capsys)
     assert code == 0
-    assert list(said) == ["healthy", "why", "queues", "alerts", "outbox", "destinations"]
+    assert list(said) == [
+        "healthy", "why", "queues", "alerts", "outbox", "destinations", "silences", "acks",
+    ]  # fmt: skip
     assert (said["healthy"], said["why"]) == (True, [])
     (queue,) = said["queues"]
     assert list(queue) == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -242,7 +243,11 @@ def test_a_loss_is_told_although_nothing_else_of_it_was(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_waits_for_slack_is_told_although_it_all_ended_inside(tmp_path: Path) -> None:
-    rules = {"poll_ms": 5 * MINUTE, "expiry_warnings_ms": ()}
+    rules: dict[str, Any] = {
+        "poll_ms": 5 * MINUTE,
+        "keep_ms": 30 * MINUTE,
+        "expiry_warnings_ms": (),
+    }
     with quietable(tmp_path, **rules) as (rig, quiet):
         rig.queues.retention_ms = 24 * HOUR
         quiet.silence(30 * HOUR / 1000)

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from dlqwatch.cli import tables
+from dlqwatch.cli import quieted, tables
 from dlqwatch.cli.incident import (
     Told,
     delivered_words,
@@ -30,7 +30,7 @@ from dlqwatch.edges.store_reader import Reader
 from dlqwatch.errors import EXIT_BAD
 from dlqwatch.facts import StartedFacts
 from dlqwatch.model import Rule
-from dlqwatch.rows import Delivery, Incident, Notice
+from dlqwatch.rows import Ack, Delivery, Incident, Notice, Silence
 from dlqwatch.words import en_status
 from dlqwatch.words.units import tidy
 
@@ -76,10 +76,16 @@ def main(options: argparse.Namespace) -> int:
             rule=None if options.rule is None else Rule(options.rule),
         )
         told = _by_incident(*reader.notices([i.id for i in incidents]))
+        silences, acks = reader.silences(None), reader.acks()
         if options.incident is not None and not incidents:
             return _no_such(reader, options)
         if options.json:
-            tables.print_json([as_json(i, told.get(i.id, ())) for i in incidents])
+            tables.print_json(
+                [
+                    {**as_json(i, told.get(i.id, ())), **_quieted(i, silences, acks, now)}
+                    for i in incidents
+                ]
+            )
         elif options.csv:
             _write_csv(incidents, told)
         elif options.incident is not None:
@@ -140,6 +146,16 @@ def as_json(incident: Incident, told: Sequence[Told]) -> dict[str, Any]:
             }
             for one in told
         ],
+    }
+
+
+def _quieted(
+    incident: Incident, silences: Sequence[Silence], acks: Sequence[Ack], now: int
+) -> dict[str, Any]:
+    held = quieted.of_incident(silences, incident, now)
+    return {
+        "silences": [quieted.silence_json(s) for s in held],
+        "acks": [quieted.ack_json(a) for a in acks if a.incident == incident.id],
     }
 
 

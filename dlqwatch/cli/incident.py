@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dlqwatch.cli import tables
+from dlqwatch.cli import quieted, tables
 from dlqwatch.edges.store_reader import Reader
 from dlqwatch.facts import DepthFacts
 from dlqwatch.model import DAY, HOUR, NoticeStatus, Rule, Severity
@@ -73,6 +73,9 @@ def _events(
         (t.at, 0, f"{en_status.STATES[t.old]} → {en_status.STATES[t.new]}", t.because)
         for t in reader.transitions(incident)
     ]
+    held = quieted.of_incident(reader.silences(None), incident, now)
+    given = [a for a in reader.acks() if a.incident == incident.id]
+    found += quieted.events(held, given, now)
     for one in told:
         reason = en_status.REASONS[one.notice.reason]
         found.append((one.notice.created_at, 1, f"notice: {reason}", delivered_words(one, now)))

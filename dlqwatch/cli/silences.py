@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from dlqwatch.cli import tables
+from dlqwatch.cli import quieted, tables
 from dlqwatch.cli.main import add_config, add_json
 from dlqwatch.config import find_config, load
 from dlqwatch.edges.clock import SystemClock
@@ -28,14 +28,13 @@ def main(options: argparse.Namespace) -> int:
     with Reader(Path(settings.database.path)) as reader:
         found = reader.silences(None if options.all else now)
     if options.json:
-        tables.print_json([_as_json(silence) for silence in found])
+        tables.print_json([quieted.silence_json(silence) for silence in found])
         return 0
     out = tables.console()
     if not found:
         tables.line(out, "No silence holds: everything is told.")
         return 0
-    columns = ("queue", "rule", "until", "by", "reason", "lifted")
-    tables.table(out, columns, [_as_row(silence, now) for silence in found])
+    tables.table(out, (*quieted.COLUMNS, "lifted"), [_as_row(silence, now) for silence in found])
     return 0
 
 
@@ -43,20 +42,4 @@ def _as_row(silence: Silence, now: int) -> tuple[str, ...]:
     lifted = ""
     if silence.lifted_at is not None:
         lifted = f"{tables.local(silence.lifted_at, now)} {silence.lifted_by}"
-    until = tables.local(silence.ends_at, now)
-    rule = silence.rule or "every"
-    return (silence.subject, rule, until, silence.by, silence.reason, lifted)
-
-
-def _as_json(silence: Silence) -> dict[str, object]:
-    return {
-        "id": silence.id,
-        "rule": silence.rule or None,
-        "queue": silence.subject,
-        "starts_at": tables.utc(silence.starts_at),
-        "ends_at": tables.utc(silence.ends_at),
-        "by": silence.by,
-        "reason": silence.reason,
-        "lifted_at": tables.utc(silence.lifted_at),
-        "lifted_by": silence.lifted_by,
-    }
+    return (*quieted.row(silence, now), lifted)

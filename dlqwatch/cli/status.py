@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlqwatch.cli import health, tables
+from dlqwatch.cli import health, quieted, tables
 from dlqwatch.cli.main import add_config, add_json
 from dlqwatch.config import Settings, find_config, load
 from dlqwatch.decide.alive import Alive
@@ -106,6 +106,11 @@ def as_json(
             }
             for row in present.destinations
         ],
+        "silences": [quieted.silence_json(s) for s in quieted.in_force(present.silences, now)],
+        "acks": [
+            quieted.ack_json(ack)
+            for ack in quieted.in_hand(present.incidents, present.acks).values()
+        ],
     }
 
 
@@ -171,17 +176,24 @@ def _draw(
     firing = [i for i in present.incidents if i.resolved_at is None]
     if firing:
         out.print()
-        drawn = [
+        hands = quieted.in_hand(firing, present.acks)
+        drawn: list[Sequence[tables.Cell]] = [
             (
                 f"#{i.id}",
                 tidy(i.subject),
                 i.rule,
                 (i.severity, tables.BAD if i.severity is Severity.CRITICAL else tables.WARN),
                 f"{tables.local(i.opened_at, now)} ({tables.ago(i.opened_at, now)})",
+                *((quieted.hand_words(hands.get(i.id)),) if hands else ()),
             )
             for i in firing
         ]
-        tables.table(out, ("incident", "queue", "rule", "severity", "open since"), drawn)
+        heads = ("incident", "queue", "rule", "severity", "open since")
+        tables.table(out, (*heads, *(("in hand",) if hands else ())), drawn)
+    silenced = quieted.in_force(present.silences, now)
+    if silenced:
+        out.print()
+        tables.table(out, quieted.COLUMNS, [quieted.row(s, now) for s in silenced])
     out.print()
     places = [
         (

@@ -12,7 +12,17 @@ from enum import StrEnum
 
 from dlqwatch.decide.alive import Alive
 from dlqwatch.model import MINUTE, DestinationState, QueueRules, SampleReason
-from dlqwatch.rows import Alert, Delivery, DestinationRow, Incident, Notice, Queue, Span
+from dlqwatch.rows import (
+    Ack,
+    Alert,
+    Delivery,
+    DestinationRow,
+    Incident,
+    Notice,
+    Queue,
+    Silence,
+    Span,
+)
 
 UNTOLD_MS = 5 * MINUTE  # a notice that waits longer is trouble
 
@@ -29,6 +39,8 @@ class Present:
     waiting: tuple[Notice, ...] = ()  # the pending notices, the oldest first
     deliveries: tuple[Delivery, ...] = ()  # … and where they stand
     destinations: tuple[DestinationRow, ...] = ()
+    silences: tuple[Silence, ...] = ()  # that nobody lifted
+    acks: tuple[Ack, ...] = ()  # of the open incidents
     exists: bool = True
 
     def queue(self, name: str) -> Queue | None:

@@ -23,6 +23,7 @@ from dlqwatch.edges.store_schema import VERSION
 from dlqwatch.errors import StoreError, StoreRefused
 from dlqwatch.model import HOUR, Rule
 from dlqwatch.rows import (
+    Ack,
     Alert,
     Delivery,
     DestinationRow,
@@ -96,6 +97,7 @@ class Reader:
             good = db.execute(
                 "SELECT queue, max(last_at) FROM spans WHERE kind <> 'failed' GROUP BY queue"
             )
+            opened = "SELECT id FROM incidents WHERE resolved_at IS NULL"
             pending = "SELECT id FROM notices WHERE status = 'pending'"
             return Present(
                 queues=tuple(select(db, Queue, "1 ORDER BY id")),
@@ -106,6 +108,8 @@ class Reader:
                 waiting=tuple(select(db, Notice, "status = 'pending' ORDER BY id")),
                 deliveries=tuple(select(db, Delivery, f"notice IN ({pending})")),
                 destinations=tuple(select(db, DestinationRow, "1 ORDER BY name")),
+                silences=tuple(select(db, Silence, "lifted_at IS NULL ORDER BY id")),
+                acks=tuple(select(db, Ack, f"incident IN ({opened}) ORDER BY at")),
             )
 
     def silences(self, now: int | None) -> tuple[Silence, ...]:
@@ -115,6 +119,11 @@ class Reader:
                 return tuple(select(db, Silence, "1 ORDER BY id DESC"))
             where = "ends_at > ? AND lifted_at IS NULL ORDER BY id DESC"
             return tuple(select(db, Silence, where, now))
+
+    def acks(self) -> tuple[Ack, ...]:
+        """Every ack there ever was, the oldest first."""
+        with self._moment() as db:
+            return tuple(select(db, Ack, "1 ORDER BY at"))
 
     def incidents(
         self,

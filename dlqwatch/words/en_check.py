@@ -14,8 +14,6 @@ NOT_BUILT_YET: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("S5", "whether messages that left were lost or handled isn't told apart", ()),
     ("S6", "nobody is told when the source no longer leads to this queue", ()),
     ("S7", "nobody is told in Slack when Cloudflare can't be read (status shows it)", ()),
-    ("S9", "there is no second destination when Slack refuses the first", ("slack.fallback",)),
-    ("S11", "nobody is told in Slack when history can't be written (status shows it)", ()),
     ("S13", "messages that grow old in the source queue aren't noticed", ()),
 )
 
