@@ -27,12 +27,21 @@ PATIENCE_S = 25.0  # a loaded machine may be slow; a promise has its own, tighte
 class Daemon:
     """`dlqwatch run`, from its start to its end. Whatever happens, it is dead when this ends."""
 
-    def __init__(self, config: Path, *options: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        config: Path,
+        *options: str,
+        env: dict[str, str] | None = None,
+        through: tuple[str, ...] = (),
+    ) -> None:
         self.lines: list[str] = []
         self._changed = threading.Condition()
         self.began_ms = time.time_ns() // 1_000_000
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "dlqwatch", "run", "--config", str(config), *options],
+            [
+                *through,
+                *(sys.executable, "-m", "dlqwatch", "run", "--config", str(config), *options),
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -111,11 +120,12 @@ class Place:
     alerts: dict[str, str] = field(default_factory=dict)
     queues: tuple[str, ...] = (QUEUE,)
     timeout: str = "2s"
+    data: Path | None = None  # the directory of the database, if it has one of its own
     more: str = ""  # further sections
 
     @property
     def database(self) -> Path:
-        return self.folder / "dlqwatch.db"
+        return (self.data or self.folder) / "dlqwatch.db"
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -147,8 +157,14 @@ class Place:
         path.write_text("\n".join(lines), encoding="utf-8")
         return path
 
-    def daemon(self, *options: str, env: dict[str, str] | None = None) -> Daemon:
-        return Daemon(self.config(), *options, env=env)
+    def daemon(
+        self,
+        *options: str,
+        env: dict[str, str] | None = None,
+        through: tuple[str, ...] = (),
+    ) -> Daemon:
+        """`through`: a command that starts it, with what else it needs to know."""
+        return Daemon(self.config(), *options, env=env, through=through)
 
     def command(self, *words: str, rewrite: bool = True) -> subprocess.CompletedProcess[str]:
         """Another command, to its end. `rewrite`: False for a configuration changed by hand."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -108,6 +109,46 @@ def test_the_longest_pulse_fits(database: Path) -> None:
         pulse = read_pulse(database)
         assert pulse is not None
         assert pulse.last_ids == ids
+
+
+# -- a file that is locked at the start
+
+
+class Patience(threading.Event):
+    """Told to stop after so many seconds, which pass on a clock moved by hand."""
+
+    def __init__(self, clock: HandClock, seconds: float) -> None:
+        super().__init__()
+        self._clock, self._left = clock, seconds
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._clock.move(timeout or 0)
+        self._left -= timeout or 0
+        return self._left <= 0
+
+
+def wait_for_locked(database: Path, clock: HandClock, seconds: float) -> tuple[Keeper, object]:
+    Store(database).close()
+    keeper = Keeper(database, clock)
+    with closing(sqlite3.connect(database, isolation_level=None)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        return keeper, opening.remembered(keeper, clock, Patience(clock, seconds))
+
+
+def test_a_locked_file_is_waited_for_a_minute_and_then_watched_without(
+    database: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = HandClock()
+    began = clock.monotonic()
+    keeper, found = wait_for_locked(database, clock, 1000)
+    assert found is not None
+    assert keeper.forgot
+    assert 60 <= clock.monotonic() - began < 90, "health allows 90 s"
+    assert [r.levelname for r in caplog.records] == ["WARNING", "ERROR"]
+
+
+def test_a_start_that_waits_can_be_stopped(database: Path) -> None:
+    assert wait_for_locked(database, HandClock(), 3)[1] is None
 
 
 # -- the schema of a newer version

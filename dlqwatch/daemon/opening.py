@@ -13,7 +13,7 @@ from dlqwatch.decide.outcomes import Answer
 from dlqwatch.edges.http import shared_ssl_context
 from dlqwatch.edges.lockfile import Lock
 from dlqwatch.edges.speakers import speaker
-from dlqwatch.edges.store import Remembered
+from dlqwatch.edges.store import BUSY_MS, Remembered
 from dlqwatch.edges.store_keeper import Keeper
 from dlqwatch.errors import NewerSchema, StoreError
 from dlqwatch.facts import Payload
@@ -37,7 +37,7 @@ def remembered(keeper: Keeper, clock: Clock, stop: threading.Event) -> Remembere
     said = False
     while True:
         try:
-            return keeper.start()
+            return keeper.start(wait_ms=0 if said else BUSY_MS)
         except StoreError as error:
             if error.trouble is not StoreTrouble.LOCKED:
                 raise
@@ -45,7 +45,7 @@ def remembered(keeper: Keeper, clock: Clock, stop: threading.Event) -> Remembere
                 log.error("%s; starting without what it holds", error.what)
                 return keeper.start_unread(error)
             if not said:
-                log.warning("%s; waiting for it, %d s at most", error, LOCKED_S)
+                log.warning("%s; waiting for it, %d s at most", error.what, LOCKED_S)
                 said = True
         if stop.wait(1.0):
             return None

@@ -72,13 +72,13 @@ class Keeper:
         """Is it uncertain at the start what people were told? The file is new, or unread."""
         return self._unread or self.renewed is not None
 
-    def start(self) -> Remembered:
+    def start(self, *, wait_ms: int = BUSY_MS) -> Remembered:
         """What is remembered. Where the file can be read but not written: from memory on.
 
         Raises StoreRefused where it can't be used at all, StoreError (LOCKED) to be tried again.
         """
         try:
-            found = self._open(BUSY_MS)
+            found = self._open(wait_ms)
             if self._given and database_id(found.rows) is None:  # there was one
                 self.renewed = Renewed(self._clock.now(), StoreTrouble.DELETED)
             return self._numbered(found)
