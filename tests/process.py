@@ -23,6 +23,16 @@ from dlqwatch.sim.slack import SimSlack
 QUEUE = "nemo12-events-dlq"
 PATIENCE_S = 25.0  # a loaded machine may be slow; a promise has its own, tighter check
 
+# Root may write everywhere. The child gives that up for good, then becomes the daemon.
+AS_ANYBODY = """
+import ctypes, os, sys
+CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
+if os.geteuid() == 0 and ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0):
+    raise SystemExit("can't give up the right to write everywhere")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+ANYBODY = (sys.executable, "-c", AS_ANYBODY)
+
 
 class Daemon:
     """`dlqwatch run`, from its start to its end. Whatever happens, it is dead when this ends."""

@@ -18,7 +18,7 @@ from dlqwatch.edges.store import Remembered, select
 from dlqwatch.edges.store_keeper import Keeper
 from dlqwatch.engine import Engine
 from dlqwatch.errors import StoreError
-from dlqwatch.model import QueueRules, StoreTrouble
+from dlqwatch.model import DestinationKind, QueueRules, StoreTrouble
 from dlqwatch.rows import Row
 from dlqwatch.sim.clocks import HandClock
 from tests.fakes import FakeQueues, FakeSpeaker
@@ -32,14 +32,14 @@ OTHER = "other-dlq"
 class StoreRig(LightRig):
     """Two queues, a bot, and the Keeper that the daemon has."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: DestinationKind = BOT) -> None:
         self.path = path
         self.ids: dict[str, int] = {}
         self.restarts = 0
         self._seen = 0
         clock = HandClock()
-        plan = plan_for(BOT, QueueRules(QUEUE), QueueRules(OTHER))
-        speaker = FakeSpeaker(clock, bot=True)
+        plan = plan_for(kind, QueueRules(QUEUE), QueueRules(OTHER))
+        speaker = FakeSpeaker(clock, bot=kind is BOT)
         super().__init__(plan, clock, FakeQueues(clock), speaker, self._no_store)
 
     @staticmethod
@@ -105,9 +105,9 @@ class StoreRig(LightRig):
 
 
 @contextmanager
-def store_rig(folder: Path) -> Iterator[StoreRig]:
+def store_rig(folder: Path, kind: DestinationKind = BOT) -> Iterator[StoreRig]:
     """Up for a while, with its own first message told and both queues empty."""
-    rig = StoreRig(folder / "dlqwatch.db")
+    rig = StoreRig(folder / "dlqwatch.db", kind)
     try:
         rig.run(70)
         rig.forget()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -42,6 +44,7 @@ from dlqwatch.rows import (
     Row,
     Span,
 )
+from tests.process import ANYBODY
 from tests.specimens import FACTS, NOW, UNTOLD
 
 QUEUE = Queue(1, "a-dlq", NOW)
@@ -292,7 +295,6 @@ def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
     assert str(tmp_path / "data") in str(caught.value)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 @pytest.mark.parametrize("which", ["folder", "file"])
 def test_a_place_that_cannot_be_written_is_named_with_its_owner(tmp_path: Path, which: str) -> None:
     path = tmp_path / "dlqwatch.db"
@@ -300,9 +302,12 @@ def test_a_place_that_cannot_be_written_is_named_with_its_owner(tmp_path: Path, 
     place = tmp_path if which == "folder" else path
     place.chmod(0o500 if which == "folder" else 0o400)
     try:
-        with pytest.raises(StoreRefused, match="can't be written") as caught:
-            Store(path)
-        assert f"uid {os.geteuid()}" in str(caught.value)
+        code = "import sys; from pathlib import Path; from dlqwatch.edges.store import Store\n"
+        code += "try: Store(Path(sys.argv[1]))\nexcept Exception as error: print(error)"
+        run = [*ANYBODY, sys.executable, "-c", code, str(path)]
+        said = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+        assert f"{place} can't be written" in said
+        assert f"uid {os.geteuid()}" in said
     finally:
         place.chmod(0o700)
 
@@ -312,3 +317,24 @@ def test_an_error_nobody_foresaw_is_still_said_with_its_name_and_the_path(path: 
     assert str(path) in error.what
     assert "interrupted" in error.what
     assert error.do
+
+
+def test_an_io_error_of_a_place_that_cannot_be_written_is_called_read_only(tmp_path: Path) -> None:
+    """The directory was made so in the middle of a commit: its journal can't be deleted."""
+    code = """
+import sqlite3, sys
+from pathlib import Path
+from dlqwatch.edges.store_errors import explain
+error = sqlite3.OperationalError("disk I/O error")
+error.sqlite_errorname = "SQLITE_IOERR_DELETE"
+print(explain(error, Path(sys.argv[1])).trouble)
+"""
+
+    def said() -> str:
+        run = [*ANYBODY, sys.executable, "-c", code, str(tmp_path / "x.db")]
+        return subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert said() == "io"
+    tmp_path.chmod(0o500)
+    assert said() == "read_only"
+    tmp_path.chmod(0o700)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from dlqwatch.decide.sending import Post
 from dlqwatch.edges.store_commands import silence
-from dlqwatch.model import MINUTE, NoticeStatus, Reason, Resolution, Rule
+from dlqwatch.model import MINUTE, DestinationKind, NoticeStatus, Reason, Resolution, Rule
 from dlqwatch.rows import Alert, Hour, Incident, Notice, Queue, Silence, Span
-from tests.rig import QUEUE
+from tests.rig import KINDS, QUEUE, WEBHOOK
 from tests.store_rig import (
     OTHER,
     Mend,
@@ -283,6 +284,26 @@ def test_what_had_not_been_told_yet_is_told_once_the_file_can_be_read(rig: Store
     rig.run(240)
     assert rig.about(OTHER)
     assert not rig.rows(Notice, "status = 'pending'")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_on_its_way_at_the_end_arrives_once_the_file_can_be_read(
+    tmp_path: Path, kind: DestinationKind
+) -> None:
+    """The process died in the middle of a POST that nobody took."""
+    with store_rig(tmp_path, kind) as rig:
+        rig.holds(7, OTHER)
+        rig.poll()
+        assert isinstance(rig.engine.begin("slack"), Post)
+        mend = unread_start(rig)
+        rig.holds(0, OTHER)
+        rig.run(31)
+        assert rig.about(OTHER) == []
+        mend()
+        rig.run(60)
+        (line,) = rig.about(OTHER)
+        assert ("(possible repeat)" in line) is (kind is WEBHOOK), "a bot looks first"
+        assert not rig.rows(Notice, "status = 'pending'")
 
 
 def test_an_hour_that_both_counted_is_counted_once(rig: StoreRig) -> None:

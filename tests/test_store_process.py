@@ -17,22 +17,13 @@ import pytest
 
 from dlqwatch.edges.lockfile import Pulse, read_pulse, spare_path
 from dlqwatch.edges.store_schema import VERSION
-from tests.process import QUEUE, Place, place
+from tests.process import ANYBODY, QUEUE, Place, place
 
-# Root may write everywhere. The child gives that up for good, then becomes the daemon.
-AS_ANYBODY = """
-import ctypes, os, sys
-CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
-if os.geteuid() == 0 and ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0):
-    raise SystemExit("can't give up the right to write everywhere")
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 SHORT_FILES = """
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 os.execv(sys.argv[2], sys.argv[2:])
 """
-ANYBODY = (sys.executable, "-c", AS_ANYBODY)
 PATIENCE_S = 20.0
 
 

@@ -42,6 +42,12 @@ def _owner(path: Path) -> str:
         return f"uid {uid}"
 
 
+_READ_ONLY = (
+    "SQLITE_READONLY",
+    StoreTrouble.READ_ONLY,
+    "is read-only",
+    "Mount its volume writable for this user.",
+)
 _TROUBLES: tuple[tuple[str, StoreTrouble, str, str], ...] = (
     (
         "SQLITE_BUSY",
@@ -61,12 +67,7 @@ _TROUBLES: tuple[tuple[str, StoreTrouble, str, str], ...] = (
         "was moved or deleted",
         "A new one is begun.",
     ),
-    (
-        "SQLITE_READONLY",
-        StoreTrouble.READ_ONLY,
-        "is read-only",
-        "Mount its volume writable for this user.",
-    ),
+    _READ_ONLY,
     (
         "SQLITE_IOERR",
         StoreTrouble.IO,
@@ -84,11 +85,18 @@ _TROUBLES: tuple[tuple[str, StoreTrouble, str, str], ...] = (
 )
 
 
+def _writable(path: Path) -> bool:
+    places = (path.parent, path)
+    return all(os.access(p, os.W_OK) for p in places if os.access(p, os.F_OK))
+
+
 def explain(error: sqlite3.Error, path: Path) -> StoreError:
     """SQLite's error in plain words with a next step."""
     name = getattr(error, "sqlite_errorname", None) or type(error).__name__
     for prefix, trouble, words, do in _TROUBLES:
         if name.startswith(prefix):
+            if trouble is StoreTrouble.IO and not _writable(path):  # made so amid a commit
+                _, trouble, words, do = _READ_ONLY
             return StoreError(f"{path} {words} ({name})", do, trouble=trouble)
     if "no such table" in str(error):  # emptied or replaced underneath
         return StoreError(f"{path} has lost its tables", trouble=StoreTrouble.CORRUPT)
