@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from dlqwatch.daemon.auditing import Auditor
 from dlqwatch.daemon.courier import Courier
 from dlqwatch.daemon.polling import Poller, Queues
 from dlqwatch.decide.inputs import Started
@@ -183,9 +184,15 @@ class Rig:
         ]
         return [n.reason.value for n in sorted(done, key=lambda n: (n.delivered_at or 0, n.id))]
 
-    def incidents(self) -> list[Incident]:
-        """Those of queues; not that history could not be written."""
-        return self.rows(Incident, "rule = 'depth' ORDER BY id")
+    def incidents(self, rule: Rule = Rule.DEPTH) -> list[Incident]:
+        """Those of a rule, in the order they opened."""
+        return self.rows(Incident, f"rule = '{rule}' ORDER BY id")
+
+    def told_of(self, rule: Rule) -> list[Notice]:
+        """The notices of a rule's incidents that Slack confirmed."""
+        mine = {i.id for i in self.incidents(rule)}
+        done = [n for n in self.notices() if n.status is NoticeStatus.DELIVERED]
+        return [n for n in done if n.incident in mine]
 
     def alert(self, queue: str = QUEUE) -> Alert:
         return next(a for a in self.rows(Alert) if (a.rule, a.subject) == (Rule.DEPTH, queue))
@@ -261,6 +268,14 @@ class SimRig(Rig):
 
     cf: SimCloudflare
     slack: SimSlack
+
+    def audit(self, queue: str = QUEUE) -> None:
+        """Read how a queue is wired, as the daemon does at its audits, and tell."""
+        engine, of_us = self.engine, queue == next(iter(self.plan.queues))
+        cloudflare, rules = self.queues, self.plan.queues[queue]
+        assert isinstance(cloudflare, Cloudflare)
+        Auditor(engine, cloudflare, rules, self._timeout_s, of_us=of_us).tick()
+        self.settle()
 
     def messages(self, *, itself: bool = False) -> list[SlackMessage]:
         """What people see in the channel; `itself`: also what dlqwatch says of itself."""

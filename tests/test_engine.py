@@ -281,7 +281,10 @@ def test_a_change_of_state_is_logged_with_its_cause(
     rig.tick()
     rig.tick()
     said = [r.message for r in caplog.records if r.name == "dlqwatch.engine"]
-    assert said == [f"depth {QUEUE}: unknown -> firing (depth 3)"]
+    assert said == [
+        f"depth {QUEUE}: unknown -> firing (depth 3)",
+        "blind dlqwatch: unknown -> inactive (all seen)",
+    ]
 
 
 def test_rows_are_for_reading_and_only_the_live_ones(rig: LightRig) -> None:

@@ -8,17 +8,20 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from dlqwatch.daemon import disposable
-from dlqwatch.decide.inputs import Audited
+from dlqwatch.decide.inputs import Audited, RateLimited
 from dlqwatch.decide.reading import Audit, QueueSettings, TokenInfo
 from dlqwatch.engine import Engine
 from dlqwatch.errors import CloudflareError, QueueNotListed
-from dlqwatch.model import QueueRules, Sample, SampleReason
+from dlqwatch.model import QueueRules, Sample, SampleKind, SampleReason
 
 log = logging.getLogger("dlqwatch.auditing")
 
 T = TypeVar("T")
 
-GRACE_S = 0.25
+GRACE_S = 0.25  # beyond a request's own deadline: only a hung name resolution gets there
+
+# After these the rest isn't asked: it would only wait as long, or must not be.
+HOPELESS = frozenset({SampleReason.UNREACHABLE, SampleReason.TIMEOUT, SampleReason.RATE_LIMITED})
 
 
 class Wiring(Protocol):
@@ -33,6 +36,101 @@ class Wiring(Protocol):
     def queue(self, queue_id: str) -> QueueSettings: ...
 
     def verify_token(self) -> TokenInfo: ...
+
+
+class Look:
+    """One look at how a queue is wired, as complete as Cloudflare lets it be.
+
+    `source_id`: the source's, if it is known; afterwards, what it was found to be. `trouble` is
+    what kept it from being read whole.
+    """
+
+    def __init__(
+        self,
+        cloudflare: Wiring,
+        rules: QueueRules,
+        timeout_s: float,
+        *,
+        source_id: str | None = None,
+        may_ask: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._cloudflare = cloudflare
+        self._rules = rules
+        self._timeout_s = timeout_s
+        self._may_ask = may_ask
+        self.source_id = source_id
+        self.trouble: CloudflareError | None = None
+
+    def read(self, queue_id: str | None, *, of_us: bool = False) -> Audit:
+        """`queue_id` None: the queue isn't there, or not found yet. `of_us`: token and clock too.
+
+        Never raises CloudflareError.
+        """
+        audit = Audit(of_us=of_us)
+        before = self._cloudflare.date_seen
+        if queue_id is not None:
+            audit = replace(audit, queue=self._try(lambda: self._cloudflare.queue(queue_id)))
+        if self._rules.source:
+            audit = self._source(audit, self._rules.source)
+        if not of_us:
+            return audit
+        token = self._try(self._cloudflare.verify_token)
+        if token is not None:
+            audit = replace(audit, token_read=True, token_ends_at=token.expires_at)
+        seen = self._cloudflare.date_seen
+        if seen is not None and seen is not before:
+            audit = replace(audit, clock_off_ms=seen[1] - seen[0])
+        return audit
+
+    def _source(self, audit: Audit, name: str) -> Audit:
+        try:
+            source_id, source = self._settings(name)
+        except QueueNotListed as error:
+            self.source_id = None
+            return replace(audit, source_missing=True, source_nearest=error.nearest)
+        except CloudflareError as error:
+            self.trouble = error
+            return audit
+        sample = self._try(lambda: self._cloudflare.metrics(source_id))
+        read = sample is not None and sample.kind is SampleKind.COMPLETE
+        return replace(
+            audit,
+            source=source,
+            backlog_read=read,
+            source_oldest_at=sample.oldest_at if sample is not None and read else None,
+        )
+
+    def _settings(self, name: str) -> tuple[str, QueueSettings]:
+        """The source's id and settings; made anew under the same name, it has another id."""
+        if self.source_id is not None:
+            known = self.source_id
+            try:
+                return known, self._bounded(lambda: self._cloudflare.queue(known))
+            except CloudflareError as error:
+                if error.reason is not SampleReason.QUEUE_GONE:
+                    raise
+        found = self._bounded(lambda: self._cloudflare.find_queue(name))
+        self.source_id = found
+        return found, self._bounded(lambda: self._cloudflare.queue(found))
+
+    def _try(self, function: Callable[[], T]) -> T | None:
+        try:
+            return self._bounded(function)
+        except CloudflareError as error:
+            self.trouble = error
+            return None
+
+    def _bounded(self, function: Callable[[], T]) -> T:
+        if self.trouble is not None and self.trouble.reason in HOPELESS:
+            raise self.trouble
+        if not self._may_ask():
+            raise CloudflareError(SampleReason.RATE_LIMITED, "Cloudflare asked to wait meanwhile")
+        try:
+            return disposable.call(function, self._timeout_s + GRACE_S)
+        except disposable.GivenUp:
+            raise CloudflareError(
+                SampleReason.TIMEOUT, f"no answer from Cloudflare within {self._timeout_s:g} s"
+            ) from None
 
 
 class Auditor:
@@ -56,63 +154,31 @@ class Auditor:
         self._trouble: SampleReason | None = None
 
     def tick(self) -> None:
-        """One audit, as complete as Cloudflare lets it be."""
-        queue_id = self._engine.queue(self._rules.name).cloudflare_id
-        if queue_id is None or self._engine.cloudflare_wait_ms() > 0:
-            return  # not found yet, or not to be asked now
-        self._failed: CloudflareError | None = None
-        queue = self._try(lambda: self._cloudflare.queue(queue_id))
-        audit = self._source(Audit(queue=queue))
-        if self._of_us:
-            token = self._try(self._cloudflare.verify_token)
-            seen = self._cloudflare.date_seen
-            audit = replace(
-                audit,
-                token_ends_at=token.expires_at if token is not None else None,
-                clock_off_ms=seen[1] - seen[0] if seen is not None else None,
-            )
-        self._note()
-        self._engine.submit(
-            Audited(self._rules.name, replace(audit, complete=self._failed is None))
+        """One audit; none while Cloudflare asked us to wait."""
+        if not self._may_ask():
+            return
+        look = Look(
+            self._cloudflare,
+            self._rules,
+            self._timeout_s,
+            source_id=self._source_id,
+            may_ask=self._may_ask,
         )
+        queue_id = self._engine.queue(self._rules.name).cloudflare_id
+        audit = look.read(queue_id, of_us=self._of_us)
+        self._source_id = look.source_id
+        if look.trouble is not None and look.trouble.retry_at is not None:
+            self._engine.submit(RateLimited(look.trouble.retry_at))
+        self._note(look.trouble)
+        self._engine.submit(Audited(self._rules.name, audit))
 
-    def _source(self, audit: Audit) -> Audit:
-        name = self._rules.source
-        if not name:
-            return audit
-        try:
-            if self._source_id is None:
-                self._source_id = self._bounded(lambda: self._cloudflare.find_queue(name))
-            source_id = self._source_id
-            source = self._bounded(lambda: self._cloudflare.queue(source_id))
-            sample = self._bounded(lambda: self._cloudflare.metrics(source_id))
-        except QueueNotListed as error:
-            return replace(audit, source_missing=True, source_nearest=error.nearest)
-        except CloudflareError as error:
-            self._source_id = None
-            self._failed = error
-            return audit
-        return replace(audit, source=source, source_oldest_at=sample.oldest_at)
+    def _may_ask(self) -> bool:
+        return self._engine.cloudflare_wait_ms() <= 0
 
-    def _try(self, function: Callable[[], T]) -> T | None:
-        try:
-            return self._bounded(function)
-        except CloudflareError as error:
-            self._failed = error
-            return None
-
-    def _bounded(self, function: Callable[[], T]) -> T:
-        try:
-            return disposable.call(function, self._timeout_s + GRACE_S)
-        except disposable.GivenUp:
-            raise CloudflareError(
-                SampleReason.TIMEOUT, f"no answer from Cloudflare within {self._timeout_s:g} s"
-            ) from None
-
-    def _note(self) -> None:
+    def _note(self, trouble: CloudflareError | None) -> None:
         """Trouble is logged when it begins or changes."""
-        reason = self._failed.reason if self._failed is not None else None
-        if reason is not None and reason is not self._trouble and self._failed is not None:
-            what = self._failed.what
+        reason = trouble.reason if trouble is not None else None
+        if trouble is not None and reason is not self._trouble:
+            what = trouble.what
             log.warning("%s: its wiring could not be read whole: %s", self._rules.name, what)
         self._trouble = reason

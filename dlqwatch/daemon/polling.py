@@ -67,19 +67,32 @@ class Poller:
             return
         sample = self._sample()
         self._note(sample)
-        self._ask_after_fall(sample)
+        if self._fell(sample):
+            self._ask_retention()
         self._engine.submit(Reading(name, sample))
 
-    def _ask_after_fall(self, sample: Sample) -> None:
-        """What a fall means depends on the retention: it is read anew before that is decided."""
+    def _fell(self, sample: Sample) -> bool:
+        """Did messages leave since the last good reading?"""
         if sample.depth is None:
-            return
+            return False
         before, self._last = self._last, sample
         if before is None or before.depth is None:
-            return
+            return False
         later = (sample.oldest_at or 0) > (before.oldest_at or 0) > 0
-        if sample.depth < before.depth or later:
-            self._audit_at = self._clock.monotonic()
+        return sample.depth < before.depth or later
+
+    def _ask_retention(self) -> None:
+        """What a fall means depends on it: it is read anew before that is decided."""
+        self._audit_at = self._clock.monotonic()
+        queue_id = self._engine.queue(self._rules.name).cloudflare_id
+        if queue_id is None:
+            return
+        try:
+            self._audit_if_due(queue_id)
+        except CloudflareError as error:
+            self._audit_at = self._clock.monotonic()  # before the reading that confirms the fall
+            if error.retry_at is not None:
+                self._engine.submit(RateLimited(error.retry_at))
 
     def _sample(self) -> Sample:
         try:

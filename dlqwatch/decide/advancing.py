@@ -71,6 +71,7 @@ def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:
         case QueueFound():
             queue, _ = _queue(draft, event.queue)
             draft.put(replace(queue, cloudflare_id=event.cloudflare_id, nearest=""))
+            wiring.found(draft, *_queue(draft, event.queue))
         case QueueMissing():
             queue, rules = _queue(draft, event.queue)
             nearest = json.dumps(event.nearest)
@@ -82,9 +83,8 @@ def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:
         case RetentionRead():
             queue, _ = _queue(draft, event.queue)
             log = retention.noted(queue, event.retention_ms, now)
-            draft.put(
-                replace(queue, retention_ms=event.retention_ms, retentions=log, audited_at=now)
-            )
+            known = event.retention_ms or queue.retention_ms  # what isn't said changes nothing
+            draft.put(replace(queue, retention_ms=known, retentions=log, audited_at=now))
         case RateLimited():
             draft.put(Meta(RETRY_AT, str(min(event.until, now + HOUR))))
         case ClockStepped():

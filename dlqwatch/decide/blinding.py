@@ -6,17 +6,17 @@ that is wiring.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from dlqwatch.decide.alerting import Timing
 from dlqwatch.decide.incidents import Judgement, judge, raise_severity, show
 from dlqwatch.decide.quieting import notice_ack, shown
-from dlqwatch.decide.recording import last_span
 from dlqwatch.decide.telling import tell
-from dlqwatch.decide.world import Draft
+from dlqwatch.decide.world import RETRY_AT, Draft
 from dlqwatch.facts import BlindFacts, IncidentKind, SeenQueue, UnseenQueue
 from dlqwatch.model import HOUR, Condition, Rule, SampleKind, SampleReason, Severity
-from dlqwatch.rows import Meta, Queue
+from dlqwatch.rows import Meta, Queue, Span
 
 SUBJECT = "dlqwatch"
 LONG_MS = 6 * HOUR
@@ -24,7 +24,6 @@ REFUSALS = 2  # in a row: a flap of Cloudflare's own authorization is mostly sho
 
 # Only a person cures these. (HTML in their place is an outage, and has another reason.)
 PERSON = frozenset({SampleReason.BAD_TOKEN, SampleReason.BAD_ACCOUNT})
-GONE = frozenset({SampleReason.QUEUE_NOT_LISTED, SampleReason.QUEUE_GONE})
 
 # What is done about it: another kind of cure is news, another word for the same isn't.
 _CURES = {
@@ -38,11 +37,27 @@ _CURES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A queue and its newest reading, if it was ever read."""
+
+    queue: Queue
+    span: Span | None
+
+    @property
+    def refused(self) -> bool:
+        """So often in a row that only a person can help."""
+        span = self.span
+        return span is not None and span.reason in PERSON and span.polls >= REFUSALS
+
+
 def looked(draft: Draft) -> None:
     """Judge every queue's readings together, at each tick."""
-    unseen = [found for queue in _queues(draft) if (found := unseen_queue(draft, queue))]
-    condition = _condition(draft, unseen)
-    facts = _facts(draft, unseen)
+    sights = _sights(draft)
+    unseen = _unseen(draft, sights)
+    refused = {s.queue.name for s in sights if s.refused}
+    condition = _condition(draft, sights, unseen, refused)
+    facts = _facts(draft, unseen, refused)
     incident = judge(
         draft,
         Judgement(
@@ -53,7 +68,7 @@ def looked(draft: Draft) -> None:
             because=", ".join(f"{u.name}: {u.reason}" for u in unseen)[:200] or "all seen",
         ),
         first=facts,
-        update=lambda open_: _update(draft, open_.facts, facts, condition),
+        update=lambda open_: _update(open_.facts, facts, condition, sights),
     )
     if incident is None:
         return
@@ -66,80 +81,117 @@ def looked(draft: Draft) -> None:
     tell(draft, incident, incident.facts, draft.plan.alerts)
 
 
-def unseen_queue(draft: Draft, queue: Queue) -> UnseenQueue | None:
-    """A queue whose last reading failed, or that wasn't read since the start; None: it is seen."""
-    span = last_span(draft, queue)
-    started_at = _started_at(draft)
-    if span is not None and span.kind is not SampleKind.FAILED:
-        return None  # a reading before this start counts until one fails
-    reason = span.reason if span is not None and span.reason is not None else None
-    if span is None or reason is None or reason in GONE:
-        return None  # not polled yet; or not blindness
-    return UnseenQueue(
-        name=queue.name,
-        reason=reason,
-        detail=span.detail,
-        since=max(queue.good_at or 0, started_at),
-        last_depth=queue.good_depth,
-    )
+def _sights(draft: Draft) -> list[Sight]:
+    newest: dict[int, Span] = {}
+    for span in draft.all(Span):
+        if span.queue not in newest or span.id > newest[span.queue].id:
+            newest[span.queue] = span
+    watched = (q for q in draft.all(Queue) if q.name in draft.plan.queues)
+    return [Sight(queue, newest.get(queue.id)) for queue in watched]
 
 
-def _condition(draft: Draft, unseen: list[UnseenQueue]) -> Condition:
+def _unseen(draft: Draft, sights: list[Sight]) -> tuple[UnseenQueue, ...]:
+    """Queues whose last reading failed, or that can't be read now.
+
+    A reading before this start counts until one fails.
+    """
+    block = _block(draft, sights)
+    since = _started_at(draft)
+    found = []
+    for sight in sights:
+        queue, span = sight.queue, sight.span
+        seen_at, depth = (span.last_at, span.depth) if span is not None else (None, None)
+        reason, detail = SampleReason.RATE_LIMITED, block
+        if span is not None and span.kind is SampleKind.FAILED and span.reason is not None:
+            if span.reason is SampleReason.QUEUE_NOT_LISTED:
+                continue  # that is seen
+            reason, detail = span.reason, span.detail
+            seen_at, depth = queue.good_at, queue.good_depth
+        elif block is None:
+            continue
+        found.append(
+            UnseenQueue(
+                name=queue.name,
+                reason=reason,
+                detail=detail or "",
+                since=min(max(seen_at or 0, since), draft.now),
+                last_depth=depth,
+            )
+        )
+    return tuple(found)
+
+
+def _block(draft: Draft, sights: list[Sight]) -> str | None:
+    """Cloudflare's own words, if it asks to wait now. A block is the account's: it holds for
+    queues that never met it themselves."""
+    meta = draft.get(Meta, RETRY_AT)
+    if meta is None or int(meta.value) <= draft.now:
+        return None
+    spans = (s.span for s in sights if s.span is not None)
+    return next((s.detail for s in spans if s.reason is SampleReason.RATE_LIMITED), "")
+
+
+def _condition(
+    draft: Draft, sights: list[Sight], unseen: tuple[UnseenQueue, ...], refused: set[str]
+) -> Condition:
     for found in unseen:
         rules = draft.plan.queues[found.name]
-        if draft.now - found.since >= rules.blind_after_ms - rules.poll_ms // 2:
+        long = draft.now - found.since >= rules.blind_after_ms - rules.poll_ms // 2
+        if long or found.name in refused:
             return Condition.YES
-        span = last_span(draft, next(q for q in draft.all(Queue) if q.name == found.name))
-        if found.reason in PERSON and span is not None and span.polls >= REFUSALS:
-            return Condition.YES
-    return Condition.UNKNOWN if unseen or not _all_read(draft) else Condition.NO
+    if unseen or any(sight.span is None for sight in sights):
+        return Condition.UNKNOWN
+    return Condition.NO
 
 
-def _all_read(draft: Draft) -> bool:
-    return all(last_span(draft, queue) is not None for queue in _queues(draft))
-
-
-def _facts(draft: Draft, unseen: list[UnseenQueue]) -> BlindFacts:
-    person = any(found.reason in PERSON for found in unseen)
+def _facts(draft: Draft, unseen: tuple[UnseenQueue, ...], refused: set[str]) -> BlindFacts:
     return BlindFacts(
         at=draft.now,
         opened_at=min((found.since for found in unseen), default=draft.now),
-        severity=Severity.CRITICAL if person else Severity.WARNING,
+        severity=Severity.CRITICAL if refused else Severity.WARNING,
         runbook_url=draft.plan.alerts.runbook_url,
-        unseen=tuple(unseen),
-        needs_person=person,
+        unseen=unseen,
+        needs_person=bool(refused),
         topics=tuple(f"{u.name} {_CURES.get(u.reason, 'cloudflare')}" for u in unseen),
     )
 
 
-def _update(draft: Draft, old: IncidentKind, new: BlindFacts, condition: Condition) -> IncidentKind:
+def _update(
+    old: IncidentKind, new: BlindFacts, condition: Condition, sights: list[Sight]
+) -> IncidentKind:
     """Another ray id is no news; the last words tell what was found."""
     if not isinstance(old, BlindFacts):
         return old
     if condition is Condition.NO:
-        return replace(old, at=new.at, topics=(), found=_found(draft, old))
+        return replace(old, at=new.at, topics=(), found=_found(old, (), {}, sights))
     known = {(u.name, u.reason): u for u in old.unseen}
     unseen = tuple(known.get((u.name, u.reason), u) for u in new.unseen)
     return replace(
         old,
-        unseen=unseen or old.unseen,
+        unseen=unseen,
         needs_person=new.needs_person,
         topics=new.topics,
+        found=_found(old, unseen, {f.name: f for f in old.found}, sights),
     )
 
 
-def _found(draft: Draft, facts: BlindFacts) -> tuple[SeenQueue, ...]:
-    before = {u.name: u.last_depth for u in facts.unseen}
+def _found(
+    facts: BlindFacts,
+    unseen: tuple[UnseenQueue, ...],
+    known: Mapping[str, SeenQueue],
+    sights: list[Sight],
+) -> tuple[SeenQueue, ...]:
+    """The queues that are seen again, and what they hold: `known`, if that was noted already."""
+    before = {f.name: f.before for f in facts.found}
+    before |= {u.name: u.last_depth for u in facts.unseen}
+    still = {u.name for u in unseen}
     found = []
-    for queue in _queues(draft):
-        span = last_span(draft, queue)
-        if queue.name in before and span is not None and span.depth is not None:
-            found.append(SeenQueue(name=queue.name, depth=span.depth, before=before[queue.name]))
+    for sight in sights:
+        name, span = sight.queue.name, sight.span
+        if name in before and name not in still and span is not None and span.depth is not None:
+            seen = SeenQueue(name=name, depth=span.depth, before=before[name])
+            found.append(known.get(name, seen))
     return tuple(found)
-
-
-def _queues(draft: Draft) -> list[Queue]:
-    return [q for q in draft.all(Queue) if q.name in draft.plan.queues]
 
 
 def _started_at(draft: Draft) -> int:

@@ -67,7 +67,7 @@ def time_passed(draft: Draft, queue: Queue, rules: QueueRules) -> None:
 
 
 def unwatch(draft: Draft, alert: Alert) -> None:
-    """The queue left the configuration: its incident closes, told once."""
+    """The queue left the configuration: its incident (of wiring too) closes, told once."""
     abandon(draft, alert, Resolution.UNWATCHED, QueueRules(alert.subject))
 
 

@@ -12,7 +12,7 @@ from dlqwatch.decide import alerting
 from dlqwatch.decide.alerting import Effect, Standing, Timing
 from dlqwatch.decide.telling import tell
 from dlqwatch.decide.world import Draft, open_incident
-from dlqwatch.facts import DepthFacts, IncidentKind
+from dlqwatch.facts import BlindFacts, DepthFacts, IncidentKind
 from dlqwatch.model import Condition, QueueRules, Resolution, Rule, Severity, State
 from dlqwatch.rows import Alert, Incident, Transition
 
@@ -123,6 +123,9 @@ def past_facts(facts: IncidentKind, now: int) -> IncidentKind:
     sane = replace(facts, at=min(facts.at, now), opened_at=min(facts.opened_at, now))
     if isinstance(sane, DepthFacts):
         return replace(sane, oldest_at=_past(sane.oldest_at, sane.at))
+    if isinstance(sane, BlindFacts):
+        unseen = tuple(replace(u, since=min(u.since, now)) for u in sane.unseen)
+        return replace(sane, unseen=unseen)
     return sane
 
 

@@ -67,16 +67,21 @@ class TokenInfo:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How things are. None: that part could not be read, or isn't asked for."""
+    """How things are. None: that part could not be read, or isn't asked for.
+
+    `of_us`: token and clock are asked for too.
+    """
 
     queue: QueueSettings | None = None
     source: QueueSettings | None = None
     source_missing: bool = False  # a fully read list doesn't have it
     source_nearest: tuple[str, ...] = ()
-    source_oldest_at: int | None = None
-    token_ends_at: int | None = None
+    backlog_read: bool = False
+    source_oldest_at: int | None = None  # None: empty, if the backlog was read
+    of_us: bool = False
+    token_read: bool = False
+    token_ends_at: int | None = None  # None: it has no end, if it was read
     clock_off_ms: int | None = None  # our clock minus Cloudflare's
-    complete: bool = True  # every part that is asked for was read
 
 
 class _NonsenseError(ValueError):

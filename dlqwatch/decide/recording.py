@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dlqwatch.decide.world import Draft
-from dlqwatch.model import DAY, HOUR, QueueRules, Sample, SampleKind
+from dlqwatch.model import DAY, HOUR, QueueRules, Sample, SampleKind, SampleReason
 from dlqwatch.rows import Hour, Queue, Span
 
 
 def record(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> None:
     """Extend the queue's newest span or begin one, and count the poll in its hour."""
     last = last_span(draft, queue)
-    if sample.kind is SampleKind.FAILED and last is not None and last.depth is not None:
+    # that the list doesn't have the queue is something seen, too
+    sighted = last is not None and (
+        last.depth is not None or last.reason is SampleReason.QUEUE_NOT_LISTED
+    )
+    if sample.kind is SampleKind.FAILED and last is not None and sighted:
         draft.put(replace(queue, good_at=last.last_at, good_depth=last.depth))
     gap = None if last is None else sample.at - last.last_at
     near = gap is not None and 0 <= gap <= 2 * rules.poll_ms

@@ -79,7 +79,8 @@ def _queues(draft: Draft) -> None:
         if draft.get(Alert, Rule.DEPTH, rules.name) is None:
             draft.put(Alert(Rule.DEPTH, rules.name, State.UNKNOWN, draft.now))
     for alert in list(draft.all(Alert)):
-        if alert.rule is Rule.DEPTH and alert.subject not in draft.plan.queues:
+        of_queue = alert.rule in (Rule.DEPTH, Rule.WIRING)
+        if of_queue and alert.subject not in draft.plan.queues:
             depth.unwatch(draft, alert)
 
 

@@ -33,6 +33,9 @@ def stepped_back(draft: Draft, by_ms: int) -> None:
     retry_at = draft.get(Meta, RETRY_AT)
     if retry_at is not None:
         draft.put(replace(retry_at, value=str(moved(int(retry_at.value)))))
+    started_at = draft.get(Meta, "started_at")
+    if started_at is not None:  # blindness is counted from it
+        draft.put(replace(started_at, value=str(moved(int(started_at.value)))))
     for delivery in list(draft.all(Delivery)):
         draft.put(
             replace(
