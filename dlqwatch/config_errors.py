@@ -21,6 +21,8 @@ Schema = dict[str, Any]  # key → None (a value), "list", a Schema (table), or 
 
 _WORDS = {
     "string_type": "expected text in quotes",
+    "bool_parsing": "expected true or false",
+    "bool_type": "expected true or false",
     "tuple_type": 'expected a list, such as ["a", "b"]',
     "list_type": 'expected a list, such as ["a", "b"]',
     "model_type": "expected a table",

@@ -176,6 +176,8 @@ class Queue(Alerts):
     name: QueueName
     source: Annotated[str, AfterValidator(checks.optional_queue_name)] = ""
     max_retries: Annotated[int, _whole(0, 100)] = 5
+    retention: Annotated[int | None, _duration(MINUTE, 14 * DAY)] = None
+    consumer: bool = False
 
     def rules(self, alerts: Alerts) -> QueueRules:
         """What holds for this queue: its own keys over those of `[alerts]`."""
@@ -202,6 +204,8 @@ class Queue(Alerts):
             blind_after_ms=of("blind_after"),
             audit_ms=of("audit_interval"),
             source_max_age_ms=of("source_max_age"),
+            retention_ms=self.retention,
+            may_have_consumer=self.consumer,
             runbook_url=of("runbook_url"),
         )
 

@@ -70,6 +70,16 @@ def test_every_alerts_key_can_be_set_for_one_queue(tmp_path: Path) -> None:
     assert there.rules()[0] == here
 
 
+def test_what_a_queue_should_be_like_is_its_own(tmp_path: Path) -> None:
+    """Unset: no consumer, and no less retention than was seen before."""
+    text = (
+        BASE + '[[queues]]\nname = "a"\nretention = "4d"\nconsumer = true\n[[queues]]\nname = "b"\n'
+    )
+    a, b = settings(tmp_path, text).rules()
+    assert (a.retention_ms, a.may_have_consumer) == (4 * DAY, True)
+    assert (b.retention_ms, b.may_have_consumer) == (None, False)
+
+
 def test_expiry_warnings_are_sorted_the_earliest_mark_first(tmp_path: Path) -> None:
     text = BASE + '[alerts]\nexpiry_warnings = ["1h", "24h", "6h", "1h"]\n'
     assert settings(tmp_path, text).alerts.expiry_warnings == (24 * HOUR, 6 * HOUR, HOUR)

@@ -204,15 +204,23 @@ FILES = {
     ),
     "too many calls": (
         BASE + '[alerts]\npoll_interval = "1s"\n[[queues]]\nname = "a"\n[[queues]]\nname = "b"\n',
-        "config.toml:7: alerts.poll_interval: 2 queues would make 604 calls to Cloudflare per"
-        " 5 minutes (600 polls, one per poll_interval, and 4 for audits, 2 per audit_interval);"
+        "config.toml:7: alerts.poll_interval: 2 queues would make 608 calls to Cloudflare per"
+        " 5 minutes (600 polls, one per poll_interval, and 8 for audits, 4 per audit_interval);"
         f" {BUDGET}: a poll_interval of 2s for all would do",
     ),
     "too many audits": (
         BASE + '[alerts]\naudit_interval = "1s"\n',
-        "config.toml:6: alerts.poll_interval: 1 queue would make 610 calls to Cloudflare per"
-        " 5 minutes (10 polls, one per poll_interval, and 600 for audits, 2 per audit_interval);"
+        "config.toml:6: alerts.poll_interval: 1 queue would make 1210 calls to Cloudflare per"
+        " 5 minutes (10 polls, one per poll_interval, and 1200 for audits, 4 per audit_interval);"
         f" {BUDGET}: raise audit_interval first",
+    ),
+    "a retention that Cloudflare doesn't have": (
+        BASE + '[[queues]]\nname = "q"\nretention = "15d"\n',
+        "config.toml:8: queues[0].retention: too long: allowed is 1m to 14d",
+    ),
+    "a consumer's name where yes or no is asked for": (
+        BASE + '[[queues]]\nname = "q"\nconsumer = "nemo12-api"\n',
+        "config.toml:8: queues[0].consumer: expected true or false",
     ),
     "an address to listen on without a host": (
         BASE + '[server]\nlisten = ":8080"\n',
