@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dlqwatch.cli import health, quieted, tables
 from dlqwatch.cli.main import add_config, add_json
 from dlqwatch.config import Settings, find_config, load
+from dlqwatch.decide import retention
 from dlqwatch.decide.alive import Alive
 from dlqwatch.decide.healthy import Daemon, Present, Trouble, troubles
 from dlqwatch.edges.clock import SystemClock
@@ -146,9 +147,10 @@ def _of(present: Present, name: str) -> tuple[Queue | None, Span | None, Alert |
 
 
 def _expires_at(queue: Queue | None, span: Span | None) -> int | None:
-    if queue is None or span is None or span.oldest_at is None or queue.retention_ms is None:
+    if queue is None or span is None or span.oldest_at is None:
         return None
-    return span.oldest_at + queue.retention_ms
+    kept_ms = retention.least_since(queue, span.oldest_at)
+    return None if kept_ms is None else span.oldest_at + kept_ms
 
 
 # ---- for people
