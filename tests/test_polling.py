@@ -125,6 +125,15 @@ def test_settings_that_cannot_be_read_spoil_no_reading_and_are_asked_for_sooner(
     assert rig.rows(Queue)[0].retention_ms == 4 * DAY
 
 
+def test_settings_that_cannot_be_read_are_logged_once(
+    rig: LightRig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.queues.settings = UNREACHABLE
+    rig.run(600)
+    said = [r.message for r in caplog.records if "retention can't be read" in r.message]
+    assert len(said) == 1
+
+
 def test_a_retention_once_read_is_kept_while_it_cannot_be_read(rig: LightRig) -> None:
     rig.tick()
     rig.queues.settings = UNREACHABLE

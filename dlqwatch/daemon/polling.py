@@ -56,6 +56,7 @@ class Poller:
         self._clock = clock
         self._timeout_s = timeout_s
         self._trouble: SampleReason | None = None
+        self._unread: SampleReason | None = None
         self._audit_at = clock.monotonic()
         self._last: Sample | None = None
 
@@ -136,8 +137,11 @@ class Poller:
             if error.reason in (SampleReason.QUEUE_GONE, SampleReason.RATE_LIMITED):
                 raise
             self._audit_at = now + self._rules.audit_ms / 1000 / AUDIT_AGAIN
-            log.warning("%s: its retention could not be read: %s", self._rules.name, error.what)
+            if error.reason is not self._unread:  # said when it begins or changes
+                log.warning("%s: its retention can't be read: %s", self._rules.name, error.what)
+            self._unread = error.reason
             return
+        self._unread = None
         self._engine.submit(RetentionRead(self._rules.name, settings.retention_ms))
 
     def _bounded(self, function: Callable[[], T]) -> T:
