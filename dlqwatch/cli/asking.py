@@ -27,6 +27,7 @@ class Asked:
     sample: Sample
     settings: QueueSettings | None = None
     error: CloudflareError | None = None
+    queue_id: str | None = None
 
 
 def cloudflare_of(settings: Settings, clock: Clock, http: Http) -> Cloudflare:
@@ -82,14 +83,14 @@ def _asker(
     cloudflare: Cloudflare, rules: QueueRules, clock: Clock, *, with_settings: bool
 ) -> Callable[[], Asked]:
     def ask() -> Asked:
-        settings = None
+        settings, queue_id = None, None
         try:
             queue_id = cloudflare.find_queue(rules.name)
             if with_settings:
                 settings = cloudflare.queue(queue_id)
-            return Asked(rules, cloudflare.metrics(queue_id), settings)
+            return Asked(rules, cloudflare.metrics(queue_id), settings, None, queue_id)
         except CloudflareError as error:
-            return Asked(rules, failed(error, clock.now()), settings, error)
+            return Asked(rules, failed(error, clock.now()), settings, error, queue_id)
 
     return ask
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from dlqwatch.cli import tables
 from dlqwatch.cli.main import add_config, add_json
 from dlqwatch.config import Settings, find_config, load
+from dlqwatch.decide.healthy import Present
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.errors import EXIT_BAD, EXIT_UNKNOWN, EXIT_USAGE, ConfigError, DlqwatchError
 from dlqwatch.words import en_check
@@ -70,14 +71,17 @@ def main(options: argparse.Namespace) -> int:
     queues = settings.rules()
     many = "1 queue" if len(queues) == 1 else f"{len(queues)} queues"
     show(Check("configuration", Result.OK, f"{path}: {many}"))
-    show(_database(Path(settings.database.path)))
+    present = _database(Path(settings.database.path), show)
     try:
-        _services(settings, show)
+        _services(settings, present, show)
     except DlqwatchError as error:  # a secret's file that went away, a proxy that can't be used
         show(Check("services", Result.BAD, error.what, error.do))
     for rules in queues:
         kept, words = en_check.gate(rules)
         show(Check("QG-009", Result.OK if kept else Result.NOTE, words))
+    fallback = settings.slack.fallback is not None
+    words = en_check.FALLBACK if fallback else en_check.NO_FALLBACK
+    show(Check("S9", Result.OK if fallback else Result.NOTE, words))
     heart = settings.heartbeat
     url, fail_url = (urlsplit(address).hostname or "" for address in (heart.url, heart.fail_url))
     kept, words = en_check.heartbeat(url, fail_url, heart.interval)
@@ -96,7 +100,7 @@ def exit_code(done: Sequence[Check]) -> int:
     return EXIT_UNKNOWN if Result.UNKNOWN in results else 0
 
 
-def _services(settings: Settings, show: Show) -> None:
+def _services(settings: Settings, present: Present, show: Show) -> None:
     """Cloudflare first: its answers also tell the time."""
     from dlqwatch.cli.checking_cloudflare import check_cloudflare
     from dlqwatch.cli.checking_slack import check_slack
@@ -105,14 +109,14 @@ def _services(settings: Settings, show: Show) -> None:
     clock = SystemClock()
     http = Http()
     try:
-        check_cloudflare(settings, clock, http, show)
+        check_cloudflare(settings, present, clock, http, show)
         check_slack(settings, clock, http.ssl_context, show)
     finally:
         http.close()
 
 
-def _database(path: Path) -> Check:
-    """Its place, and whether a daemon holds it."""
+def _database(path: Path, show: Show) -> Present:
+    """Its place, whether a daemon holds it, and what it knows."""
     from dlqwatch.cli.status import look, read
     from dlqwatch.decide.alive import Alive
     from dlqwatch.edges.store_errors import check_place
@@ -121,14 +125,17 @@ def _database(path: Path) -> Check:
         check_place(path)
         present = read(path)
     except DlqwatchError as error:
-        return Check("database", Result.BAD, error.what, error.do)
+        show(Check("database", Result.BAD, error.what, error.do))
+        return Present(exists=False)
     daemon = look(path)
     if daemon.alive in (Alive.NEVER_RAN, Alive.GONE):
         runs = "no daemon runs with it now"
     else:
         runs = f"a daemon runs with it (pid {daemon.pid} on {daemon.host})"
     new = "" if present.exists else "will be made at the first start; "
-    return Check("database", Result.OK, f"{path} can be written by uid {os.geteuid()}; {new}{runs}")
+    words = f"{path} can be written by uid {os.geteuid()}; {new}{runs}"
+    show(Check("database", Result.OK, words))
+    return present
 
 
 def _drawer() -> Callable[[Check], None]:

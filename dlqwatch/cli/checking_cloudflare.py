@@ -7,26 +7,28 @@ from collections.abc import Iterator, Sequence
 from dlqwatch.cli import tables
 from dlqwatch.cli.asking import Asked, ask_all, bounded, cloudflare_of
 from dlqwatch.cli.checking import Check, Result, Show
+from dlqwatch.cli.checking_wiring import check_wiring
 from dlqwatch.config import Settings
 from dlqwatch.decide.counting import last_window
+from dlqwatch.decide.deviations import CLOCK_MS, TOKEN_DAYS
+from dlqwatch.decide.healthy import Present
 from dlqwatch.decide.reading import TokenInfo
 from dlqwatch.edges.cloudflare import Cloudflare
 from dlqwatch.edges.http import Http
 from dlqwatch.edges.telemetry import Telemetry
 from dlqwatch.errors import CloudflareError, QueueNotListed
-from dlqwatch.model import DAY, MINUTE, Clock, PublishWatch, SampleReason
+from dlqwatch.model import DAY, Clock, PublishWatch, SampleReason
 from dlqwatch.words import en_check, en_status
 from dlqwatch.words.units import duration, tidy
-
-CLOCK_MS = MINUTE
-SOON_MS = 7 * DAY  # a token that ends within a week must be renewed now
 
 # what only a person cures; anything else may pass by itself
 PERSONS = frozenset({SampleReason.BAD_TOKEN, SampleReason.BAD_ACCOUNT})
 UNREACHED = frozenset({SampleReason.UNREACHABLE, SampleReason.TIMEOUT})
 
 
-def check_cloudflare(settings: Settings, clock: Clock, http: Http, show: Show) -> None:
+def check_cloudflare(
+    settings: Settings, present: Present, clock: Clock, http: Http, show: Show
+) -> None:
     """Shows each line as soon as it is known."""
     cloudflare = cloudflare_of(settings, clock, http)
     timeout_s = settings.cloudflare.timeout / 1000
@@ -45,6 +47,8 @@ def check_cloudflare(settings: Settings, clock: Clock, http: Http, show: Show) -
     show(_permission(asked))
     for check in _queues(asked, clock.now()):
         show(check)
+    for check in check_wiring(cloudflare, asked, present, clock.now(), timeout_s):
+        show(check)
     show(_published(cloudflare, settings.publish_watch(), clock, timeout_s))
 
 
@@ -54,7 +58,7 @@ def _clock(cloudflare: Cloudflare) -> Check:
     theirs, ours = cloudflare.date_seen
     off = ours - theirs
     words = en_check.clock(off)
-    if abs(off) <= CLOCK_MS:
+    if abs(off) < CLOCK_MS:
         return Check("clock", Result.OK, words)
     return Check(
         "clock", Result.BAD, words, "Set this machine's clock (NTP): ages and deadlines are wrong."
@@ -81,7 +85,7 @@ def _token(token: TokenInfo | CloudflareError, asked: Sequence[Asked], now: int)
         return Check("token", Result.OK, "is active and has no end")
     ends = f"is active until {tables.local(token.expires_at, now)}"
     left = f"{ends} (in {duration(token.expires_at - now)})"
-    if token.expires_at - now > SOON_MS:
+    if token.expires_at - now >= TOKEN_DAYS * DAY:
         return Check("token", Result.OK, left)
     return Check("token", Result.BAD, left, "Renew it now: without it dlqwatch is blind.")
 

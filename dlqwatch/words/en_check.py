@@ -5,30 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dlqwatch.durations import show_duration
+from dlqwatch.facts import Deviation
 from dlqwatch.model import PublishWatch, QueueRules, Sample
-from dlqwatch.words.units import duration, letters, listed, tidy
-
-# The ways a dead letter can die unseen of which this version doesn't keep watch, and the keys
-# that will turn the watch on.
-NOT_BUILT_YET: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("S5", "whether messages that left were lost or handled isn't told apart", ()),
-    ("S6", "nobody is told when the source no longer leads to this queue", ()),
-    ("S7", "nobody is told in Slack when Cloudflare can't be read (status shows it)", ()),
-    ("S13", "messages that grow old in the source queue aren't noticed", ()),
-)
+from dlqwatch.words.en_wiring import TITLES
+from dlqwatch.words.units import duration, letters, tidy
 
 
 def not_kept(not_acted_on: Sequence[str]) -> list[tuple[str, str]]:
-    """A name and a sentence for each promise that isn't kept, and for each key without effect."""
-    left = list(not_acted_on)
-    said = []
-    for name, words, keys in NOT_BUILT_YET:
-        in_vain = [key for key in keys if key in left]
-        left = [key for key in left if key not in in_vain]
-        note = f"; {listed(in_vain, 3)} is set and has no effect yet" if in_vain else ""
-        said.append((name, f"not built yet: {words}{note}"))
-    said += [(key, "is set, but this version does not act on it yet") for key in left]
-    return said
+    """A name and a sentence for each key without effect."""
+    return [(key, "is set, but this version does not act on it yet") for key in not_acted_on]
+
+
+def deviation(found: Deviation) -> str:
+    """One thing that is wired otherwise than it should be."""
+    now = tidy(found.is_)
+    return f"{TITLES[found.kind]}: is {now}, expected {tidy(found.expected)}"
+
+
+def wired(rules: QueueRules) -> str:
+    """All is as it should be."""
+    if not rules.source:
+        return "no consumer takes from it, and it keeps messages long enough"
+    return (
+        f"the consumer of {tidy(rules.source)} leads here after {rules.max_retries} retries, "
+        "nothing else takes from here, and nothing waits too long"
+    )
+
+
+def no_source(rules: QueueRules) -> str:
+    """Why S6 and S13 aren't kept for a queue."""
+    name = tidy(rules.name)
+    return f"not kept for {name}: whose dead letters land there isn't known (source is not set)"
+
+
+NO_FALLBACK = (
+    "kept as far as one destination goes: when Slack refuses it, notices wait until a person "
+    "mends it ([slack.fallback] is not set)"
+)
+FALLBACK = "kept: what [slack] doesn't take goes to [slack.fallback]"
 
 
 def heartbeat(host: str, fail_host: str, every_ms: int) -> tuple[bool, str]:
