@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from dlqwatch.cli.main import main
-from dlqwatch.decide.inputs import QueueMissing
+from dlqwatch.decide.inputs import Audited, QueueMissing
 from dlqwatch.decide.outcomes import Answer
-from dlqwatch.model import MINUTE, Outcome, QueueRules
+from dlqwatch.decide.reading import Audit, Consumer, QueueSettings
+from dlqwatch.errors import CloudflareError
+from dlqwatch.model import MINUTE, Outcome, QueueRules, SampleReason
 from tests.cli_world import Left, alive, database, left_behind, write_config
 from tests.fakes import UNREACHABLE
 from tests.rig import QUEUE
@@ -231,3 +233,41 @@ def test_a_pipe_gets_no_colours_and_a_reason_in_one_line(tmp_path: Path, capsys:
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert out.startswith("✗ slack has refused messages")
+
+
+def test_a_refused_token_is_unhealthy_as_soon_as_people_were_told(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """The blind alert opens at the second refusal; the next step is said."""
+    refused = CloudflareError(SampleReason.BAD_TOKEN, "HTTP 403, code 10000: Authentication error")
+    with left_behind(tmp_path, ago_s=90) as rig, alive(tmp_path, since_s=90):
+        rig.tick()
+        rig.queues.says[QUEUE] = refused
+        rig.run(61)
+        code, said = status(tmp_path, capsys)
+        assert code == 1
+        assert "code 10000" in said["why"][0]
+        assert ("blind", None) in [(a["rule"], a["queue"]) for a in said["alerts"]]
+        main(["status", "--config", str(write_config(tmp_path))])
+        assert "lacks the permission Queues Read" in capsys.readouterr().out
+
+
+def test_a_wiring_alert_is_named_with_its_next_step(tmp_path: Path, capsys: Capture) -> None:
+    """And it is no trouble of dlqwatch's own."""
+    wrong = Audit(
+        source=QueueSettings("nemo12-events", 1, False, (Consumer("api", "worker", "", 5),), ())
+    )
+    with left_behind(tmp_path, QueueRules(QUEUE, source="nemo12-events")) as rig, alive(tmp_path):
+        rig.tick()
+        for _ in range(2):
+            rig.engine.submit(Audited(QUEUE, wrong))
+        code, said = status(tmp_path, capsys)
+        assert code == 0
+        assert [(a["rule"], a["queue"], a["severity"]) for a in said["alerts"]] == [
+            ("wiring", QUEUE, "critical")
+        ]
+        main(["status", "--config", str(write_config(tmp_path))])
+        out = capsys.readouterr().out
+    assert "✓ dlqwatch works: 1 alert fires\n" in out
+    assert f"#1 Dead-letter queue: is none, expected {QUEUE}" in out
+    assert f'Set "dead_letter_queue": "{QUEUE}"' in out

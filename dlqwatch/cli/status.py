@@ -18,7 +18,7 @@ from dlqwatch.decide.healthy import Daemon, Present, Trouble, troubles
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.store_reader import NoDatabase, Reader
 from dlqwatch.errors import EXIT_BAD
-from dlqwatch.facts import DepthFacts
+from dlqwatch.facts import DepthFacts, WiringFacts
 from dlqwatch.model import DestinationState, QueueRules, Rule, SampleKind, Severity, State
 from dlqwatch.rows import Alert, Queue, Span
 from dlqwatch.words import en_health, en_status
@@ -192,6 +192,9 @@ def _draw(
         ]
         heads = ("incident", "queue", "rule", "severity", "open since")
         tables.table(out, (*heads, *(("in hand",) if hands else ())), drawn)
+    for incident in firing:
+        if isinstance(incident.facts, WiringFacts):
+            _draw_steps(out, incident.id, en_health.miswired(incident.facts))
     silenced = quieted.in_force(present.silences, now)
     if silenced:
         out.print()
@@ -212,6 +215,14 @@ def _draw(
     if daemon.alive not in (Alive.NEVER_RAN, Alive.GONE):
         since = tables.local(daemon.started_at, now)
         tables.line(out, f"daemon: pid {daemon.pid} on {tidy(daemon.host)}, started {since}")
+
+
+def _draw_steps(out: Console, number: int, steps: Sequence[tuple[str, str]]) -> None:
+    """What an alert is about, and what to do."""
+    out.print()
+    for what, do in steps:
+        tables.line(out, f"#{number} {what}", tables.WARN)
+        tables.line(out, do, indent=2)
 
 
 def _queue_row(present: Present, rules: QueueRules, now: int) -> Sequence[tables.Cell]:
@@ -254,7 +265,7 @@ def _firing_words(present: Present) -> str:
         return "no alert fires"
     depths = [i.facts.depth for i in firing if isinstance(i.facts, DepthFacts)]
     alerts = "1 alert fires" if len(firing) == 1 else f"{len(firing)} alerts fire"
-    return f"{alerts}, for {letters(sum(depths))}"
+    return f"{alerts}, for {letters(sum(depths))}" if depths else alerts
 
 
 def _style(state: DestinationState) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dlqwatch.decide.alive import Alive
+from dlqwatch.facts import BlindFacts
 from dlqwatch.model import MINUTE, DestinationState, QueueRules, SampleReason
 from dlqwatch.rows import (
     Ack,
@@ -130,13 +131,23 @@ def _of_queue(present: Present, daemon: Daemon, rules: QueueRules, now: int) -> 
     if queue is not None:
         since = max(since, present.good_at.get(queue.id, 0))
         span = present.spans.get(queue.id)
-    if now - since < rules.blind_after_ms:
+    if now - since < rules.blind_after_ms and rules.name not in _told_blind(present):
         return
     if not any(a.subject == rules.name for a in present.alerts):
         yield Trouble(Cause.UNWATCHED, rules.name)
     else:
         reason, detail = (None, "") if span is None else (span.reason, span.detail)
         yield Trouble(Cause.UNREAD, rules.name, since, detail, reason=reason)
+
+
+def _told_blind(present: Present) -> set[str]:
+    """The queues that the open alert says can't be seen: it may open sooner."""
+    return {
+        unseen.name
+        for incident in present.incidents
+        if isinstance(incident.facts, BlindFacts) and incident.resolved_at is None
+        for unseen in incident.facts.unseen
+    }
 
 
 def _untold(present: Present, now: int) -> Iterator[Trouble]:

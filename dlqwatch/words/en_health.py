@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dlqwatch.decide.alive import Alive
 from dlqwatch.decide.healthy import Cause, Daemon, Trouble
+from dlqwatch.facts import WiringFacts
 from dlqwatch.words.commands import CHECK, TRIAL
-from dlqwatch.words.en_cures import cure
+from dlqwatch.words.en_blind import CURES
+from dlqwatch.words.en_check import deviation
+from dlqwatch.words.en_cures import cure as mend
 from dlqwatch.words.en_status import SAMPLE_REASONS
+from dlqwatch.words.en_wiring import by_gravity
 from dlqwatch.words.units import duration, listed, tidy
 
 RUN = "dlqwatch run"
@@ -47,10 +51,13 @@ def trouble(why: Trouble, daemon: Daemon, database: str, now: int) -> tuple[str,
             said = "" if why.reason is None else f": {SAMPLE_REASONS[why.reason]}"
             if why.detail:
                 said += f" ({tidy(why.detail, 300)})"
-            return f"{name} could not be read for {ago}{said}", f"Run {CHECK}: it says what to do."
+            cure = f"Run {CHECK}: it says what to do."
+            if why.reason is not None:
+                cure = CURES[why.reason].format(check=CHECK)
+            return f"{name} could not be read for {ago}{said}", cure
         case Cause.DESTINATION:
             told = f"{name} has refused messages for {ago}: {tidy(why.detail, 200)}"
-            return told, f"{cure(why.detail, destination=why.subject)} Then: {TRIAL}"
+            return told, f"{mend(why.detail, destination=why.subject)} Then: {TRIAL}"
         case Cause.UNTOLD:
             many = "a notice waits" if why.count == 1 else f"{why.count} notices wait"
             said = f" ({tidy(why.detail, 200)})" if why.detail else ""
@@ -58,6 +65,11 @@ def trouble(why: Trouble, daemon: Daemon, database: str, now: int) -> tuple[str,
                 f"{many} to be sent, the oldest for {ago}{said}",
                 f"Sent by itself as soon as Slack takes it. {TRIAL} shows what Slack says now.",
             )
+
+
+def miswired(facts: WiringFacts) -> list[tuple[str, str]]:
+    """What is wired wrongly and how to put it right, the gravest first."""
+    return [(deviation(d), d.cure) for d in by_gravity(facts.deviations)]
 
 
 def _no_daemon(daemon: Daemon, database: str) -> tuple[str, str]:
