@@ -155,3 +155,37 @@ def test_a_broken_first_destination_keeps_no_edit_of_the_seconds_card() -> None:
         rig.run(31)
         assert rig.told_by(SECOND) == ["severity_raised"]
         assert "130 dead letters" in rig.b.posts[0].edits[-1].text
+
+
+def test_an_end_of_which_the_second_already_heard_is_not_told_there_again() -> None:
+    """The first confirms its word only after the end, which the second had been told by then."""
+    with pair() as rig:
+        rig.a.weather = REFUSED
+        fire(rig)
+        rig.run(400)
+        rig.a.weather = "lost"
+        rig.a.probe_weather = Answer(Outcome.DELIVERED)
+        rig.run(900)
+        rig.holds(0)
+        rig.run(200)
+        rig.a.weather = "ok"
+        rig.run(1200)
+        assert rig.told_by(SECOND) == ["first", "resolved"]
+
+
+def test_a_copy_in_the_second_that_was_never_confirmed_is_followed_by_one_end() -> None:
+    with pair() as rig:
+        rig.a.weather, rig.b.weather = REVOKED, "stored and lost"
+        fire(rig)
+        rig.holds(0)
+        rig.run(300)
+        rig.a.weather = REFUSED
+        rig.a.script.append("ok")
+        rig.run(120)
+        assert rig.told_by(FIRST) == ["first"]
+        rig.b.weather = "ok"
+        rig.run(700)
+        rig.a.weather = "ok"
+        rig.run(1200)
+        assert rig.told_by(FIRST) == ["first", "resolved"]
+        assert rig.told_by(SECOND) == ["resolved"]

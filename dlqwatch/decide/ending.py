@@ -51,18 +51,18 @@ def own_end(draft: Draft, incident: Incident, notice: Notice, destination: str) 
 
 def end_wherever_told(draft: Draft, incident: Incident, notice: Notice, destination: str) -> None:
     """A word was confirmed only after the end, or after last words were made for others."""
-    wanted = {destination, *incident.told_by}
-    wanted |= {
+    wanted = {destination} | {
         way.destination
         for way in ways(draft, notice.id)
         if way.posting_since is not None or way.lost_answers
     }
+    wanted -= set(incident.told_by)  # those have theirs
     for end in _ends(draft, incident):
         planned = ways(draft, end.id)
         home = next(d.name for d in draft.plan.destinations if d.name in _names(planned))
         if perhaps_posted(draft, end):
             wanted -= _names(planned)
-        elif home not in wanted:
+        elif home not in (*wanted, *incident.told_by):
             draft.put(replace(end, status=NoticeStatus.SUPERSEDED))
         else:
             wanted.discard(home)

@@ -46,9 +46,20 @@ def _may_go(draft: Draft, notice: Notice, first: str, second: str) -> bool:
         return False
     if draft.get(Delivery, notice.id, first) is None:
         return False  # the second's own
+    return not (is_last(notice) and _has_own_end(draft, notice, first, second))
+
+
+def _has_own_end(draft: Draft, notice: Notice, first: str, second: str) -> bool:
+    """Is the second destination told the end by a notice of its own?"""
     incident = draft.get(Incident, notice.incident) if notice.incident else None
-    heard = incident is not None and second in incident.told_by
-    return not (heard and is_last(notice))  # it has a last word of its own
+    if incident is None:
+        return False
+    return second in incident.told_by or any(
+        is_last(n)
+        and draft.get(Delivery, n.id, second) is not None
+        and draft.get(Delivery, n.id, first) is None
+        for n in pending_notices(draft, incident.id)
+    )
 
 
 def _plan_way(draft: Draft, notice: Notice, second: str, *, broken: bool) -> None:
