@@ -60,8 +60,8 @@ class IncidentFacts:
     runbook_url: str = ""
     silenced_until: int | None = None
     silenced_by: str = ""
-    held: int = 0  # incidents that opened and closed unsaid while a silence held
     perhaps_told: bool = False  # before a start that lost what had been told
+    held: int = 0  # incidents that opened and closed unsaid while a silence held
     acked_by: str = ""
     ack_note: str = ""
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from dlqwatch.decide.advancing import advance
 from dlqwatch.decide.inputs import (
     Answered,
-    RetentionRead,
     ClockStepped,
     Edited,
     Input,
@@ -24,6 +23,7 @@ from dlqwatch.decide.inputs import (
     QueueMissing,
     RateLimited,
     Reading,
+    RetentionRead,
     Started,
     TimePassed,
 )

@@ -25,7 +25,6 @@ LOST_STEPS_MS = (5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE)
 BACKOFF_STEPS_MS = (SECOND, 2 * SECOND, 5 * SECOND, 10 * SECOND, 30 * SECOND, MINUTE)
 PERSON_MS = MINUTE  # a destination that needs a person is tried slowly
 PROBE_MS = 15 * MINUTE  # one that broke is found before the next dead letter finds it
-LATEST_MS = LOST_STEPS_MS[-1]  # no due time of ours lies further away
 
 EDIT_URGENCY = 2
 STARTED_URGENCY = 3
