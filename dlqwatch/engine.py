@@ -25,7 +25,7 @@ from dlqwatch.decide.inputs import (
 from dlqwatch.decide.sending import Job, Post, next_due, next_job
 from dlqwatch.decide.world import Plan, View, World
 from dlqwatch.journal import Journal, Keeping
-from dlqwatch.model import Clock
+from dlqwatch.model import Clock, Rule, State
 from dlqwatch.rows import Ack, Change, Queue, Row, Silence, Transition
 
 log = logging.getLogger("dlqwatch.engine")
@@ -158,7 +158,10 @@ class Engine:
         self._world.apply(changes)
         for change in changes:
             if isinstance(change, Transition):
-                log.info(
+                # that all is well with dlqwatch itself is no news at each first look
+                calm = change.rule is not Rule.DEPTH and change.old is State.UNKNOWN
+                log.log(
+                    logging.DEBUG if calm and change.new is State.INACTIVE else logging.INFO,
                     "%s %s: %s -> %s (%s)",
                     change.rule,
                     change.subject,

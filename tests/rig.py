@@ -43,8 +43,8 @@ SLACK = "slack"
 WEBHOOK, BOT = DestinationKind.WEBHOOK, DestinationKind.BOT
 KINDS = (WEBHOOK, BOT)
 TEAM = "<!subteam^S0123456789>"
-# that it started, can't see, can't write
-OF_ITSELF = re.compile(r"\W*(?:Critical: |Now critical: |Perhaps a repeat: )?dlqwatch ")
+# that it can't see, can't write, and that it can again
+OF_ITSELF = re.compile(r"\W*(?:\w[\w ]*: )?dlqwatch (?!\d)")
 MANY_STEPS = 1000  # at one moment: a courier that never rests is a fault
 
 R = TypeVar("R", bound=Row)
@@ -238,6 +238,10 @@ class LightRig(Rig):
         return [(at - times[0]) / 1000 for at in times]
 
 
+def _of_itself(text: str) -> bool:
+    return text.startswith("🟢") or OF_ITSELF.match(text) is not None
+
+
 @contextmanager
 def light(
     kind: DestinationKind = WEBHOOK, *rules: QueueRules, started: bool = True
@@ -279,7 +283,7 @@ class SimRig(Rig):
 
     def messages(self, *, itself: bool = False) -> list[SlackMessage]:
         """What people see in the channel; `itself`: also what dlqwatch says of itself."""
-        return [m for m in self.slack.messages() if itself or not OF_ITSELF.match(m.text)]
+        return [m for m in self.slack.messages() if itself or not _of_itself(m.text)]
 
     def calls(self) -> list[str]:
         return [call.method for call in self.slack.times]

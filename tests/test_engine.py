@@ -283,7 +283,6 @@ def test_a_change_of_state_is_logged_with_its_cause(
     said = [r.message for r in caplog.records if r.name == "dlqwatch.engine"]
     assert said == [
         f"depth {QUEUE}: unknown -> firing (depth 3)",
-        "blind dlqwatch: unknown -> inactive (all seen)",
     ]
 
 

@@ -114,7 +114,7 @@ def test_counting_is_part_of_the_budget_of_calls(tmp_path: Path) -> None:
     text = BASE + '[alerts]\naudit_interval = "1h"\n' + queues
     assert settings(tmp_path, text).publish_watch() is None
     (said,) = refusal(tmp_path, f'{text}{CONFIG}interval = "1m"\n')
-    assert "602 calls" in said
+    assert "603 calls" in said
     assert "and 5 for publish_failures" in said
 
 
