@@ -8,7 +8,6 @@ import pytest
 
 from dlqwatch.model import (
     DestinationKind,
-    NoticeStatus,
     QueueRules,
     Reason,
     State,
@@ -84,59 +83,6 @@ def test_fewer_or_as_many_dead_letters_are_never_told_as_more(kind: DestinationK
 
 def test_an_empty_queue_never_says_a_word(kind: DestinationKind) -> None:
     assert told("0*100", kind=kind) == ""
-
-
-# ---- telling people, where it starts from an alert that opens or closes
-
-
-def test_a_429_on_the_first_word_and_a_drain_before_it_ends_leave_both_told(
-    tmp_path: Path, kind: DestinationKind
-) -> None:
-    with simulated(tmp_path, kind, QueueRules(QUEUE, keep_ms=0)) as rig:
-        rig.cf.land(QUEUE)
-        rig.slack.fail(Fault.rate_limited(3), times=1)
-        rig.tick()
-        assert rig.messages() == []
-        rig.cf.drain(QUEUE)
-        rig.poll()
-        rig.run(5, polling=False)
-        assert rig.told() == ["first_and_resolved"]
-        (message,) = rig.messages()
-        assert "Already over" in message.text
-
-
-def test_slack_down_for_ten_minutes_then_the_first_word_with_its_time(
-    tmp_path: Path, kind: DestinationKind
-) -> None:
-    with simulated(tmp_path, kind) as rig:
-        rig.cf.land(QUEUE)
-        rig.slack.refuse()
-        rig.run(600)
-        assert rig.messages() == []
-        rig.slack.start()
-        rig.run(90)
-        (message,) = rig.messages()
-        assert "Late: decided" in message.text
-        assert rig.told() == ["first"]
-
-
-def test_a_500_on_the_first_word_comes_again_long_before_the_reminder(tmp_path: Path) -> None:
-    with simulated(tmp_path, BOT) as rig:
-        rig.cf.land(QUEUE)
-        rig.slack.fail(Fault.status(500), times=1)
-        rig.run(60)
-        assert rig.told() == ["first"]
-        assert len(rig.messages()) == 1
-
-
-def test_until_slack_confirms_the_row_says_pending(tmp_path: Path) -> None:
-    with simulated(tmp_path, BOT) as rig:
-        rig.cf.land(QUEUE)
-        rig.slack.refuse()
-        rig.tick()
-        (first,) = rig.notices()
-        assert (first.reason, first.status) == (Reason.FIRST, NoticeStatus.PENDING)
-        assert first.delivered_at is None
 
 
 def test_metrics_fail_for_one_queue_and_the_other_goes_on(tmp_path: Path) -> None:
