@@ -43,8 +43,8 @@ SLACK = "slack"
 WEBHOOK, BOT = DestinationKind.WEBHOOK, DestinationKind.BOT
 KINDS = (WEBHOOK, BOT)
 TEAM = "<!subteam^S0123456789>"
-# that it can't see, can't write, and that it can again
-OF_ITSELF = re.compile(r"\W*(?:\w[\w ]*: )?dlqwatch (?!\d)")
+# that it started, can't see, can't write, and that it can again
+OF_ITSELF = re.compile(r"\W*(?:\w[\w ]*: )?dlqwatch ")
 MANY_STEPS = 1000  # at one moment: a courier that never rests is a fault
 
 R = TypeVar("R", bound=Row)
@@ -227,10 +227,10 @@ class LightRig(Rig):
         oldest_at = self.clock.now() - age_ms if depth else None
         self.queues.says[queue] = Sample(0, SampleKind.COMPLETE, depth, depth * 100, oldest_at)
 
-    def posted(self) -> list[str]:
-        """The first line of every message in Slack, but for those about dlqwatch itself."""
+    def posted(self, *, itself: bool = False) -> list[str]:
+        """The first line of every message in Slack; `itself`: also what dlqwatch says of itself."""
         lines = (p.payload.text.split("\n")[0] for p in self.speaker.posts)
-        return [line for line in lines if not OF_ITSELF.match(line)]
+        return [line for line in lines if itself or not _of_itself(line)]
 
     def attempts(self, what: str = "post") -> list[float]:
         """When Slack was called, in seconds since the first of all calls since the start."""

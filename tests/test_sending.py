@@ -86,7 +86,7 @@ def test_what_says_that_dlqwatch_started_yields_to_an_alert() -> None:
         rig.holds(3)
         rig.poll()
         rig.run(5, polling=False)
-        assert [line[0] for line in rig.posted()] == ["🟠", "🟢"]
+        assert [line[0] for line in rig.posted(itself=True)] == ["🟠", "🟢"]
 
 
 def test_of_all_that_is_due_a_depth_alert_goes_first() -> None:
@@ -98,7 +98,7 @@ def test_of_all_that_is_due_a_depth_alert_goes_first() -> None:
         rig.speaker.weather = "ok"
         rig.clock.move(120)  # both are due
         rig.run(5, polling=False)
-        assert [line[0] for line in rig.posted()] == ["🟠", "🟢"]
+        assert [line[0] for line in rig.posted(itself=True)] == ["🟠", "🟢"]
 
 
 def test_one_message_a_second_and_no_more() -> None:
