@@ -33,6 +33,7 @@ from dlqwatch.model import (
     QueueRules,
     Sample,
     SampleKind,
+    StoreTrouble,
 )
 from dlqwatch.rows import Change, Delivery, Incident, Notice, Row
 from dlqwatch.sim.clocks import HandClock
@@ -68,10 +69,11 @@ class Reaper:
         doomed = self._calls in self._at
         if doomed and self._moment == "before":
             self._kill()
-        result = call()
-        if doomed:
-            self._kill()
-        return result
+        try:
+            return call()
+        finally:  # also where the call failed
+            if doomed:
+                self._kill()
 
     def _kill(self) -> None:
         self.deaths += 1
@@ -86,6 +88,7 @@ class MortalStore:
     ) -> None:
         self._store, self._reaper, self._lossy = store, reaper, lossy
 
+    failing = False
     renewed: Renewed | None = None
     unopened: StoreError | None = None
     where = "dlqwatch.db"
@@ -101,7 +104,12 @@ class MortalStore:
 
     def write(self, changes: Iterable[Change], live: object, *, wait_ms: int = 500) -> None:
         kept = [self._lossy(change) for change in changes]
-        self._reaper.pass_through("store", lambda: self._store.write(kept, wait_ms=wait_ms))
+        self._reaper.pass_through("store", lambda: self._write(kept, wait_ms))
+
+    def _write(self, changes: list[Change], wait_ms: int) -> None:
+        if self.failing:
+            raise StoreError("the disk is full", trouble=StoreTrouble.FULL)
+        self._store.write(changes, wait_ms=wait_ms)
 
     def close(self) -> None:
         self._store.close()
@@ -189,6 +197,7 @@ class Lives:
         )
         self._destination = Destination("slack", kind, "f1", slack.channel)
         self._store: Store | None = None
+        self._store_fails = self._behind = False
         self._next_poll = clock.now()
 
     def run_until(self, at: int) -> None:
@@ -207,6 +216,10 @@ class Lives:
         """The first poll's answer takes a moment, as over a network."""
         self._next_poll = self._clock.now() + round(seconds * 1000)
 
+    def store_fails(self, fails: bool) -> None:
+        """From now on nothing can be written, or everything again."""
+        self._store_fails = self._journal.failing = fails
+
     def settled(self) -> bool:
         return not self._engine.rows(Notice)
 
@@ -218,12 +231,13 @@ class Lives:
 
     def _start(self) -> None:
         self._store = Store(self._path)
-        journal = MortalStore(self._store, self._reaper, self._lossy)
+        self._journal = journal = MortalStore(self._store, self._reaper, self._lossy)
+        journal.failing = self._store_fails
         remembered = journal.load()
         world = World(Plan({QUEUE: RULES}, (self._destination,), "1"), remembered.last_ids)
         world.load(remembered.rows)
         self._engine = Engine(world, journal, self._clock)
-        self._engine.submit(Started("base"))
+        self._engine.submit(Started("base", journal_behind=self._behind))
         self._poller = Poller(self._engine, self.backlog, RULES, self._clock, 5.0)
         speaker = MortalSpeaker(self._speaker, self._reaper)
         self._courier = Courier(self._engine, self._destination, speaker, self._clock)
@@ -232,6 +246,7 @@ class Lives:
         if self._clock.now() >= self._next_poll:
             self._next_poll = self._clock.now() + RULES.poll_ms
             self._poller.tick()
+            self._behind = self._engine.behind  # what the pulse beside the file says from now on
         while self._courier.step():
             pass
         due = self._engine.due_in_ms("slack")

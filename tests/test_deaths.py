@@ -11,6 +11,7 @@ from dlqwatch.model import DestinationKind
 from dlqwatch.rows import Change, Delivery
 from tests.aftermath import broken
 from tests.killing import Reaper, tell
+from tests.storm import broken_in_a_storm, tell_in_a_storm
 
 KINDS = list(DestinationKind)
 EDGES = ("store", "slack")
@@ -80,3 +81,20 @@ def test_without_the_commit_of_posting_since_copies_appear(
 
     expected = "copies" if kind is DestinationKind.BOT else "isn't marked"
     assert any(expected in what for what in wrong), wrong
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_death_at_any_call_loses_nothing_while_slack_and_the_database_fail_around_it(
+    tmp_path: Path, kind: DestinationKind, edge: str, moment: str
+) -> None:
+    """S9, S10 and S11 at once. The store has many calls: every third must do."""
+    wrong: list[str] = []
+    for nth in range(1, 200, 3 if edge == "store" else 1):
+        told = tell_in_a_storm(kind, tmp_path / f"{nth}.db", Reaper(edge, moment, {nth}))
+        wrong += [f"dead {moment} {edge} call {nth}: {what}" for what in broken_in_a_storm(told)]
+        if told.deaths == 0:
+            break
+    assert wrong == []
+    assert nth >= (25 if edge == "store" else 6), "the story has become too short to prove much"
