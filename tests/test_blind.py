@@ -515,3 +515,16 @@ def test_started_at_goes_back_with_the_clock() -> None:
         rig.tick()
         now = next(m for m in rig.rows(Meta) if m.name == "started_at")
         assert int(now.value) == int(began.value) - 3_600 * SECOND
+
+
+def test_cloudflares_own_words_are_in_the_alert(tmp_path: Path) -> None:
+    """HTTP 200 with `success: false` is a failure, and says why."""
+    with simulated(tmp_path, WEBHOOK) as rig:
+        rig.tick()
+        words = "workers.api.error.queues_unavailable"
+        refusal = {"success": False, "errors": [{"code": 10013, "message": words}], "result": None}
+        rig.cf.fail(Fault.json(refusal))
+        rig.run(330)
+        assert told(rig) == [Reason.FIRST]
+        assert words in last(rig).unseen[0].detail
+        assert any(words in json.dumps(m.blocks) for m in rig.slack.messages())

@@ -8,6 +8,7 @@ from dlqwatch.decide.ending import also_ended, end_wherever_told, is_last, other
 from dlqwatch.decide.inputs import Answered, Edited, Looked, Posting, Probed
 from dlqwatch.decide.outcomes import EDITING_FORBIDDEN, Answer
 from dlqwatch.decide.sending import (
+    EDIT_PACE_MS,
     PACE_MS,
     PERSON_MS,
     PROBE_MS,
@@ -128,7 +129,7 @@ def edited(draft: Draft, event: Edited) -> None:
     card = draft.get(Card, event.incident, event.destination)
     if card is None:
         return
-    _note_destination(draft, event.destination, event.answer)
+    _note_destination(draft, event.destination, event.answer, pace_ms=EDIT_PACE_MS)
     outcome = event.answer.outcome
     if outcome is Outcome.DELIVERED:
         draft.put(replace(card, shown_rev=max(card.shown_rev, event.rev), failures=0, next_at=0))
@@ -225,7 +226,9 @@ def _catch_up(draft: Draft, notice: Notice) -> None:
         draft.put(replace(end, status=NoticeStatus.SUPERSEDED))
 
 
-def _note_destination(draft: Draft, name: str, answer: Answer, *, posted: bool = True) -> None:
+def _note_destination(
+    draft: Draft, name: str, answer: Answer, *, posted: bool = True, pace_ms: int = PACE_MS
+) -> None:
     """How the destination fares, and when it may be sent something again."""
     row = draft.get(DestinationRow, name)
     if row is None:
@@ -237,7 +240,7 @@ def _note_destination(draft: Draft, name: str, answer: Answer, *, posted: bool =
     }.get(answer.outcome, DestinationState.OK)
     ok = state is DestinationState.OK
     failures = 0 if ok else row.failures + 1
-    wait = PACE_MS if posted else 0
+    wait = pace_ms if posted else 0
     if state is DestinationState.FAILING:
         wait = max(PACE_MS, backoff_ms(failures, name))
     elif state is DestinationState.NEEDS_PERSON:

@@ -19,6 +19,7 @@ from dlqwatch.model import (
 )
 from dlqwatch.rows import Card, Delivery, DestinationRow, Incident, Notice
 
+EDIT_PACE_MS = 200  # an edit has a limit of its own (50 a minute): a reply needn't wait for it
 PACE_MS = SECOND  # Slack: one message a second per channel and per webhook
 LOOK_AFTER_MS = 10 * SECOND  # a message just accepted may not be in the history yet
 LOST_STEPS_MS = (5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE)

@@ -18,9 +18,13 @@ from pathlib import Path
 
 from dlqwatch.errors import EXIT_BAD, DlqwatchError
 from dlqwatch.sim.cloudflare import READ_TOKEN, SimCloudflare
+from dlqwatch.sim.queues import worker_consumer
 from dlqwatch.sim.slack import SimSlack
 
 QUEUE = "nemo12-events-dlq"
+SOURCE = "nemo12-events"
+WORKER = "nemo12-api"
+MISSPELT = "nemo12-event-dlq"
 DAEMON = (sys.executable, "-m", "dlqwatch", "run")
 END_S = 8.0  # the daemon promises to end within 5
 LOOK_S = 0.25  # how soon a daemon that died is noticed
@@ -43,11 +47,12 @@ poll_interval = "{pace.poll_s}s"
 keep_firing_for = "{pace.keep_s}s"
 group_interval = "{pace.group_s}s"
 repeat_interval = "{pace.repeat_s}s"
+audit_interval = "{pace.audit_s}s"
 runbook_url = "https://example.com/runbooks/dead-letters"
 
 [[queues]]
 name = "{queue}"
-source = "nemo12-events"
+source = "{source}"
 
 [server]
 listen = ""
@@ -59,21 +64,38 @@ path = "{folder}/dlqwatch.db"
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast the story goes, in seconds. The first four are the configuration's durations."""
+    """How fast the story goes, in seconds. The first five are the configuration's durations."""
 
     poll_s: int
     keep_s: int
     group_s: int
     repeat_s: int
+    audit_s: int
     retry_after_s: int  # what Slack asks for with its 429
     reading: float  # pauses for a reader: 1 as written, 0 none
     limit_s: float  # how much later than due something may come
 
 
 ABOUT_TWO_MINUTES = Pace(
-    poll_s=2, keep_s=4, group_s=22, repeat_s=26, retry_after_s=5, reading=1.0, limit_s=20.0
+    poll_s=2,
+    keep_s=4,
+    group_s=12,
+    repeat_s=18,
+    audit_s=10,
+    retry_after_s=5,
+    reading=1.0,
+    limit_s=20.0,
 )
-FAST = Pace(poll_s=1, keep_s=1, group_s=1, repeat_s=2, retry_after_s=1, reading=0.0, limit_s=20.0)
+FAST = Pace(
+    poll_s=1,
+    keep_s=0,
+    group_s=1,
+    repeat_s=1,
+    audit_s=5,  # more often would be too many calls beside a poll a second
+    retry_after_s=1,
+    reading=0.0,
+    limit_s=20.0,
+)
 
 
 class DidNotComeTrue(DlqwatchError):
@@ -155,7 +177,10 @@ def set_up(pace: Pace, daemon: Sequence[str] = DAEMON, *, keep: bool = False) ->
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         cloudflare = stack.enter_context(SimCloudflare())
         slack = stack.enter_context(SimSlack())
-        cloudflare.create_pair(dlq=QUEUE)
+        # as the story begins, the token may read nothing, and a name is misspelt
+        cloudflare.create_queue(SOURCE, consumers=[worker_consumer(WORKER, MISSPELT)])
+        cloudflare.create_queue(QUEUE)
+        cloudflare.tokens[READ_TOKEN] = set()
         config = CONFIG.format(
             account=cloudflare.account_id,
             token=READ_TOKEN,
@@ -165,6 +190,7 @@ def set_up(pace: Pace, daemon: Sequence[str] = DAEMON, *, keep: bool = False) ->
             slack=slack.api_url,
             pace=pace,
             queue=QUEUE,
+            source=SOURCE,
             folder=folder,
         )
         path = folder / "config.toml"

@@ -22,13 +22,18 @@ from dlqwatch.demo.stage import (
     ABOUT_TWO_MINUTES,
     DAEMON,
     FAST,
+    MISSPELT,
     QUEUE,
+    SOURCE,
+    WORKER,
     DidNotComeTrue,
     Pace,
     Stage,
     set_up,
 )
+from dlqwatch.sim.cloudflare import READ_TOKEN
 from dlqwatch.sim.faults import Fault
+from dlqwatch.sim.queues import DEFAULT_RETENTION_S, worker_consumer
 from dlqwatch.sim.slack import SlackMessage
 from dlqwatch.sim.wire import Request
 
@@ -45,7 +50,7 @@ dlqwatch watches that queue and tells Slack. What you see now is the real daemon
 real HTTP, a real database, an ordinary configuration with short durations. Only \
 Cloudflare and Slack are simulated, on this machine. No account is needed."""
 
-HOW_LONG = "It takes about two minutes; dlqwatch demo --fast tells it in fifteen seconds."
+HOW_LONG = "It takes two to three minutes; dlqwatch demo --fast tells it in fifteen seconds."
 
 CLOSING = """\
 Every scene came true. What to read next:
@@ -61,6 +66,7 @@ class Play:
     console: Console
     pace: Pace
     refused_from: int = 0  # how many requests Slack had seen when its refusal was prepared
+    incident: int = 0  # whose message the scenes look at now
 
     def say(self, text: str) -> None:
         """A line or paragraph for the reader."""
@@ -84,10 +90,19 @@ class Play:
         with waiting:
             self.stage.until(what, condition, due_s + self.pace.limit_s)
 
+    def begins(self, words: str) -> bool:
+        """A message of an incident not looked at yet has these words; look at that one now."""
+        for message in self.stage.slack.messages():
+            number = _incident(message)
+            if number > self.incident and not message.thread_ts and words in message.text:
+                self.incident = number
+                return True
+        return False
+
     def card(self) -> SlackMessage | None:
         """The incident's own message in the channel."""
-        told = [m for m in self.stage.slack.messages() if _is_incident(m) and not m.thread_ts]
-        return told[0] if told else None
+        told = [m for m in self.stage.slack.messages() if _incident(m) == self.incident]
+        return next((m for m in told if not m.thread_ts), None)
 
     def the_card(self) -> SlackMessage:
         card = self.card()
@@ -112,31 +127,43 @@ class Play:
 # ---- the scenes
 
 
+def _blind(play: Play) -> None:
+    play.wait(
+        "an alert says that the queue can't be seen",
+        lambda: play.begins("has not seen"),
+        due_s=2 * play.pace.poll_s,
+    )
+    play.draw(play.the_card())
+    play.read(8)
+
+
 def _quiet(play: Play) -> None:
     slack, cloudflare = play.stage.slack, play.stage.cloudflare
+    cloudflare.tokens[READ_TOKEN] = {"queues_read"}
+    play.wait("dlqwatch sees again", lambda: play.card_says("can see again"))
+    play.draw(play.the_card())
     play.wait(
-        "dlqwatch tells Slack that it started, and reads the queue",
-        lambda: bool(slack.messages()) and _readings(cloudflare.requests) > 0,
+        "dlqwatch tells Slack that it started",
+        lambda: any(_is_start(m) for m in slack.messages()),
     )
-    play.draw(slack.messages()[0])
-    play.read(7)
+    play.draw(next(m for m in slack.messages() if _is_start(m)))
+    play.read(5)
     times = _readings(cloudflare.requests)
-    often = "once" if times == 1 else f"{times} times"
-    play.say(f"Cloudflare has been asked {often} by now: {cloudflare.depth(QUEUE)} messages.")
-    play.read(2)
+    play.say(f"Cloudflare was asked {times} times by now: {cloudflare.depth(QUEUE)} messages.")
+    play.read(1)
 
 
 def _lands(play: Play) -> None:
-    slack = play.stage.slack
+    slack, cloudflare = play.stage.slack, play.stage.cloudflare
     landed_at = slack.clock.now()
-    play.stage.cloudflare.land(QUEUE, 1, age_s=LANDED_AGE_S)
-    play.wait("an alert about 1 dead letter is in Slack", lambda: play.card_says("1 dead letter"))
+    cloudflare.land(QUEUE, 1, age_s=LANDED_AGE_S)
+    play.wait("an alert about 1 dead letter is in Slack", lambda: play.begins("1 dead letter in"))
     card = play.the_card()
     play.say(f"In Slack, {(card.posted_at - landed_at) / 1000:.1f} s after it landed:")
     play.draw(card)
     play.say("… and on a phone's lock screen:")
     play.console.print(Padding(drawing.push(card, slack.clock.now()), (0, 0, 0, 4)))
-    play.read(11)
+    play.read(7)
 
 
 def _grows(play: Play) -> None:
@@ -147,7 +174,7 @@ def _grows(play: Play) -> None:
     play.stage.cloudflare.land(QUEUE, 4, age_s=LANDED_AGE_S)
     play.wait("the alert in Slack says 5", lambda: play.card_says("5 dead letters"))
     play.draw(play.the_card())
-    play.read(8)
+    play.read(6)
 
 
 def _refused(play: Play) -> None:
@@ -168,7 +195,7 @@ def _refused(play: Play) -> None:
         f"{later:.1f} s later, and it is there once:"
     )
     play.draw(reply)
-    play.read(7)
+    play.read(6)
 
 
 def _reminds(play: Play) -> None:
@@ -178,7 +205,7 @@ def _reminds(play: Play) -> None:
         due_s=play.pace.repeat_s,
     )
     play.draw(play.replies("till 5 dead letters")[0])
-    play.read(6)
+    play.read(5)
 
 
 def _drained(play: Play) -> None:
@@ -192,27 +219,71 @@ def _drained(play: Play) -> None:
     play.draw(play.the_card())
     play.say("… and its thread ends with:")
     play.draw(play.replies("empty again")[-1])
-    play.read(9)
+    play.read(7)
+
+
+def _expires(play: Play) -> None:
+    cloudflare = play.stage.cloudflare
+    life_s = 1.5 * play.pace.poll_s
+    cloudflare.land(QUEUE, 1, age_s=DEFAULT_RETENTION_S - life_s)
+    play.wait("an alert about it is in Slack", lambda: play.begins("1 dead letter in"))
+    play.draw(play.the_card())
+    play.wait(
+        "the alert says that it is lost",
+        lambda: play.card_says("Lost:"),
+        due_s=life_s + play.pace.keep_s,
+    )
+    play.say(f"Cloudflare has deleted it ({cloudflare.queue(QUEUE).expired} by now). In Slack:")
+    play.draw(play.the_card())
+    play.read(8)
+
+
+def _misspelt(play: Play) -> None:
+    before = play.incident
+    play.incident = 0
+    play.wait(
+        f"an alert says that dead letters go to {MISSPELT}",
+        lambda: play.begins(MISSPELT),
+        due_s=3 * play.pace.audit_s,
+    )
+    play.draw(play.the_card())
+    play.read(8)
+    if play.pace.reading:  # who is in a hurry doesn't wait for the next audit
+        play.stage.cloudflare.queue(SOURCE).consumers = [worker_consumer(WORKER, QUEUE)]
+        play.say("Somebody deploys the right name; the next audit sees it:")
+        play.wait(
+            "the alert says that the wiring was put right",
+            lambda: play.card_says("put right"),
+            due_s=play.pace.audit_s,
+        )
+        play.draw(play.the_card())
+        play.read(4)
+    play.incident = before
 
 
 def _status(play: Play) -> None:
     _run(play, "status")
-    play.read(7)
+    play.read(5)
 
 
 def _history(play: Play) -> None:
-    _run(play, "history", "--incident", "1")
+    _run(play, "history")
     play.read(4)
 
 
 def _run(play: Play, *words: str) -> None:
     play.say(f"$ dlqwatch {' '.join(words)}")
     said = play.stage.command(*words)
-    play.console.print(Text(said), soft_wrap=True)  # its lines are as wide as it made them
+    play.console.print(Text(said))  # its tables are as wide as the screen; long lines fold
 
 
-def _is_incident(message: SlackMessage) -> bool:
-    return "incident" in (message.metadata or {}).get("event_payload", {})
+def _incident(message: SlackMessage) -> int:
+    """The number of the incident it is about; 0: of none."""
+    return int((message.metadata or {}).get("event_payload", {}).get("incident", 0))
+
+
+def _is_start(message: SlackMessage) -> bool:
+    return bool(message.metadata) and not _incident(message)
 
 
 def _key_of(message: SlackMessage) -> object:
@@ -232,6 +303,10 @@ def _readings(requests: Sequence[Request]) -> int:
     return sum(request.path.endswith("/metrics") for request in requests)
 
 
+def _stays(pace: Pace) -> str:
+    return f"here for {pace.keep_s} s and" if pace.keep_s else "here at once,"
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """`before` is told before anything happens; `act` makes it happen and waits for it."""
@@ -243,10 +318,20 @@ class Scene:
 
 SCENES = (
     Scene(
-        "All is quiet",
+        "It can't see",
         lambda p: (
             f"dlqwatch starts and asks Cloudflare every {p.poll_s} s how many messages the queue "
-            "holds. It says once that it is there. While the queue is empty it says nothing."
+            "holds. But whoever made its API token forgot a permission. A watcher that never saw "
+            "anything must not be quiet: at the second refusal it says that it is blind, in "
+            "Cloudflare's own words, and what to do."
+        ),
+        _blind,
+    ),
+    Scene(
+        "All is quiet",
+        lambda _: (
+            "Somebody gives the token its permission. dlqwatch says what it finds, and once that "
+            "it is there. While the queue is empty it says nothing."
         ),
         _quiet,
     ),
@@ -287,10 +372,29 @@ SCENES = (
         "Someone drains the queue",
         lambda p: (
             "The Worker is mended and a person empties the queue. An empty queue is believed when "
-            f"it stays empty, here for {p.keep_s} s and by default for a minute. dlqwatch saw the "
-            "messages go, not who took them, and says no more than it knows."
+            f"it stays empty, {_stays(p)} by default for a minute. They went before their "
+            "deadline, so they were taken out: dlqwatch saw them go, not who took them."
         ),
         _drained,
+    ),
+    Scene(
+        "One comes too late",
+        lambda _: (
+            "A message has been under way for four days, all but a moment, and nobody is quick "
+            "enough. Cloudflare deletes what is too old and tells no one. dlqwatch can't bring it "
+            "back, but it never calls that resolved."
+        ),
+        _expires,
+    ),
+    Scene(
+        "A misspelt name",
+        lambda p: (
+            "Meanwhile somebody deployed the Worker with a misspelt dead_letter_queue. Cloudflare "
+            "makes that other queue without a word, and the one that is watched stays empty, as "
+            f"if all were well. dlqwatch looks at the wiring too: here every {p.audit_s} s, by "
+            "default every five minutes; twice the same is told."
+        ),
+        _misspelt,
     ),
     Scene(
         "What is: dlqwatch status",
@@ -326,7 +430,7 @@ def tell(
         if keep:
             console.print(Text(f"\nConfiguration, database and log are in {stage.folder}"))
         play = Play(stage, console, pace)
-        play.read(12)
+        play.read(10)
         for number, scene in enumerate(SCENES, start=1):
             console.print()
             console.print(Rule(f"{number}. {scene.title}", align="left"))
