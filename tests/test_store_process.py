@@ -286,7 +286,8 @@ def test_a_damaged_file_is_set_aside_and_begun_anew(where: Place, running: bool)
             where.wait_said("was damaged and is begun anew")
             where.wait_said("(possible repeat)")
             until(lambda: len(incidents(where)) == 1, "history is not written again")
-    assert len(list(where.database.parent.glob("*.corrupt-*"))) == 1
+    # a kill in the middle of a commit leaves a hot journal, which is set aside beside its file
+    assert len(list(where.database.parent.glob("*.corrupt-*Z"))) == 1
     assert len(incidents(where)) == 1
 
 
