@@ -213,6 +213,8 @@ def test_a_clock_that_was_ahead_makes_no_loss() -> None:
     _, fall = losses.read(ledger, seen(90, 0), KEPT, POLL)
     assert fall is not None
     assert meant(fall) == {"removed": 3}
+    late = [seen(ahead, 3, 0), seen(ahead + 7_200, 3, 0), seen(3_600, 0), seen(3_630, 0)]
+    assert only(*late) == {"lost": 1, "perhaps": 2}
 
 
 @pytest.mark.parametrize(

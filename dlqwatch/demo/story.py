@@ -435,7 +435,7 @@ def tell(
             console.print()
             console.print(Rule(f"{number}. {scene.title}", align="left"))
             play.say(f"{scene.before(pace)}\n")
-            play.read(4)
+            play.read(3)
             try:
                 scene.act(play)
             except DidNotComeTrue as failure:
