@@ -16,8 +16,9 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from dlqwatch.demo import drawing
+from dlqwatch.demo.scenes import SCENES
 from dlqwatch.demo.stage import FAST, DidNotComeTrue
-from dlqwatch.demo.story import SCENES, tell
+from dlqwatch.demo.story import tell
 from dlqwatch.sim.slack import SlackMessage
 
 NOW = 1_794_000_000_000  # 2026-11-06 21:20 UTC
