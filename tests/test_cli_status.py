@@ -92,6 +92,26 @@ def test_a_failed_reading_is_null_and_never_zero(tmp_path: Path, capsys: Capture
     assert any("alerting" in line and line.endswith("failed now") for line in lines)
 
 
+def test_a_queue_that_can_not_be_read_shows_what_was_last_seen_and_its_deadline(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """The deadline comes no later because nobody can look."""
+    with left_behind(tmp_path, ago_s=60) as rig, alive(tmp_path):
+        rig.holds(3)
+        rig.tick()
+        before = status(tmp_path, capsys)[1]["queues"][0]["expires_at"]
+        rig.queues.says[QUEUE] = UNREACHABLE
+        rig.run(60)
+        (queue,) = status(tmp_path, capsys)[1]["queues"]
+        lines = shown(tmp_path, capsys)
+    assert before is not None
+    assert queue["expires_at"] == before
+    (row,) = (line for line in lines if line.startswith(QUEUE))
+    assert "was 3" in row
+    assert "?" not in row
+    assert "(3 d 23 h)" in row
+
+
 def test_without_a_daemon_it_is_unhealthy(tmp_path: Path, capsys: Capture) -> None:
     with left_behind(tmp_path) as rig:
         rig.tick()

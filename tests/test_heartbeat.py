@@ -22,13 +22,15 @@ from dlqwatch.model import (
     MINUTE,
     SECOND,
     DestinationState,
+    NoticeStatus,
     Outcome,
     QueueRules,
+    Reason,
     Rule,
     SampleReason,
     Severity,
 )
-from dlqwatch.rows import DestinationRow, Incident, Queue, Row, Silence
+from dlqwatch.rows import DestinationRow, Incident, Notice, Queue, Row, Silence
 from tests.fakes import UNREACHABLE
 from tests.loopback import (
     SLACK,
@@ -223,6 +225,24 @@ def blind(*queues: str, told: bool = True, over: bool = False) -> Incident:
 
 def silence(rule: str, *, ends_at: int = NOW + HOUR) -> Silence:
     return Silence(1, rule, "dlqwatch", NOW - HOUR, ends_at, by="an", reason="maintenance")
+
+
+def waiting(reason: Reason, *, for_ms: int = 5 * MINUTE + 1) -> Notice:
+    incident = blind(QUEUE)
+    return Notice(1, "1-ab", 9, reason, Severity.WARNING, incident.facts, NOW - for_ms)
+
+
+@pytest.mark.parametrize(
+    ("notice", "beat"),
+    [
+        (waiting(Reason.FIRST), Beat.FAILING),
+        (waiting(Reason.FIRST, for_ms=5 * MINUTE), Beat.ALIVE),
+        (replace(waiting(Reason.FIRST), status=NoticeStatus.DELIVERED), Beat.ALIVE),
+        (waiting(Reason.RECONNECTED), Beat.ALIVE),  # another destination told them
+    ],
+)
+def test_only_news_that_people_wait_for_is_owed(notice: Notice, beat: Beat) -> None:
+    assert beats(world(blind(QUEUE), notice)) is beat
 
 
 BLINDNESS: dict[str, tuple[World, Beat]] = {

@@ -122,7 +122,7 @@ def test_the_process_beats_while_a_hanging_receiver_delays_nothing(tmp_path: Pat
 
     with place(tmp_path) as where, serving(behave) as server:
         where.more = f'[heartbeat]\nurl = "{server.url}/canary-beat"\ninterval = "1s"\n'
-        with where.daemon("--log-level", "debug") as daemon:
+        with where.daemon("--log-level", "DEBUG") as daemon:
             where.wait_polls(4)
             assert daemon.terminate()[0] == 0
         assert 2 <= len(asked) <= 6

@@ -70,7 +70,7 @@ WRONG: dict[KIND, tuple[Audit, str]] = {
     KIND.SOURCE_OLD: (replace(FINE, source_oldest_at=NOW - 150 * MINUTE), "over 2h old"),
     KIND.UNEXPECTED_CONSUMER: (replace(FINE, queue=replace(DLQ, consumers=(GOOD,))), "nemo12-api"),
     KIND.RETENTION_CUT: (replace(FINE, queue=replace(DLQ, retention_ms=DAY)), "1d"),
-    KIND.TOKEN_ENDS: (replace(FINE, token_ends_at=NOW + 13 * DAY + HOUR), "in 13 d"),
+    KIND.TOKEN_ENDS: (replace(FINE, token_ends_at=NOW + 13 * DAY + HOUR), "13 d"),
     KIND.CLOCK_OFF: (replace(FINE, clock_off_ms=-60 * SECOND), "over 1m behind"),
 }
 

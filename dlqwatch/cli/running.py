@@ -14,11 +14,12 @@ EXITS = "0 ended when told to, 2 usage or configuration, 3 a fault, 70 hung (to 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     parser.add_argument(
-        "--log-format", choices=("text", "json"), default="text", help="of the log on stderr"
-    )
+        "--log-format", type=str.lower, choices=("text", "json"), default="text",
+        help="of the log on stderr",
+    )  # fmt: skip
     parser.add_argument(
-        "--log-level", choices=("debug", "info", "warning", "error"), default="info",
-        help="what it holds; info is a line a minute at most when all is well",
+        "--log-level", type=str.lower, choices=("debug", "info", "warning", "error"),
+        default="info", help="what it holds; info is a line a minute at most when all is well",
     )  # fmt: skip
 
 

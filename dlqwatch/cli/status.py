@@ -123,7 +123,7 @@ def _queue_json(present: Present, name: str) -> dict[str, Any]:
         "depth": span.depth if span is not None else None,  # None when it failed: never 0
         "bytes": span.bytes if span is not None else None,
         "oldest_at": tables.utc(span.oldest_at) if span is not None else None,
-        "expires_at": tables.utc(_expires_at(queue, span)),
+        "expires_at": tables.utc(_expires_at(present, queue, span)),
         "polled_at": tables.utc(span.last_at) if span is not None else None,
         "sample": span.kind if span is not None else None,
     }
@@ -146,11 +146,22 @@ def _of(present: Present, name: str) -> tuple[Queue | None, Span | None, Alert |
     return queue, span, alert
 
 
-def _expires_at(queue: Queue | None, span: Span | None) -> int | None:
-    if queue is None or span is None or span.oldest_at is None:
+def _last_seen(present: Present, queue: Queue | None, span: Span | None) -> DepthFacts | None:
+    """Of a queue that can't be read now: what its open incident knows of it."""
+    if queue is None or span is None or span.kind is not SampleKind.FAILED:
         return None
-    kept_ms = retention.least_since(queue, span.oldest_at)
-    return None if kept_ms is None else span.oldest_at + kept_ms
+    facts = (i.facts for i in present.incidents if i.subject == queue.name)
+    return next((f for f in facts if isinstance(f, DepthFacts)), None)
+
+
+def _expires_at(present: Present, queue: Queue | None, span: Span | None) -> int | None:
+    """The deadline of the oldest; it comes no later because nobody can look."""
+    if queue is None or span is None:
+        return None
+    seen = _last_seen(present, queue, span)
+    oldest_at = span.oldest_at if seen is None else seen.oldest_at
+    kept_ms = retention.least_since(queue, oldest_at)
+    return None if oldest_at is None or kept_ms is None else oldest_at + kept_ms
 
 
 # ---- for people
@@ -232,14 +243,17 @@ def _queue_row(present: Present, rules: QueueRules, now: int) -> Sequence[tables
         words: tables.Cell = ("not in the account", tables.BAD)
     else:
         words = (en_status.STATES[state], tables.WARN if state is State.FIRING else "")
-    expires = _expires_at(queue, span)
-    known = span is not None and span.depth is not None
+    depth, oldest = "?", "?"
+    if (seen := _last_seen(present, queue, span)) is not None:
+        depth, oldest = f"was {seen.depth:,}", tables.ago(seen.oldest_at, now)
+    elif span is not None and span.depth is not None:
+        depth, oldest = f"{span.depth:,}", tables.ago(span.oldest_at, now)
     return (
         tidy(rules.name),
         words,
-        f"{span.depth:,}" if span is not None and span.depth is not None else "?",
-        tables.ago(span.oldest_at, now) if known and span is not None else "?",
-        _deadline(expires, now),
+        depth,
+        oldest,
+        _deadline(_expires_at(present, queue, span), now),
         _read_words(span, now),
     )
 

@@ -16,7 +16,7 @@ from dlqwatch.decide.quieting import active_silence
 from dlqwatch.decide.storing import SUBJECT
 from dlqwatch.decide.world import View
 from dlqwatch.facts import BlindFacts
-from dlqwatch.model import MINUTE, NoticeStatus, Rule
+from dlqwatch.model import MINUTE, NoticeStatus, Reason, Rule
 from dlqwatch.rows import Incident, Notice, Queue
 
 
@@ -79,7 +79,9 @@ def trouble(status: int, body: bytes) -> str:
 
 
 def _overdue(notice: Notice, now: int) -> bool:
-    return notice.status is NoticeStatus.PENDING and now - notice.created_at > UNTOLD_MS
+    """People wait for this one. Of what "reconnected" says, another destination told them."""
+    owed = notice.status is NoticeStatus.PENDING and notice.reason is not Reason.RECONNECTED
+    return owed and now - notice.created_at > UNTOLD_MS
 
 
 def _known(view: View, queue: str, now: int) -> bool:

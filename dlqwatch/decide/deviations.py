@@ -195,11 +195,11 @@ def _of_queue(audit: Audit, queue: Queue, rules: QueueRules) -> Iterator[Deviati
 
 def _of_us(audit: Audit, now: int) -> Iterator[Deviation]:
     if audit.token_ends_at is not None and audit.token_ends_at - now < TOKEN_DAYS * DAY:
-        left = max(0, audit.token_ends_at - now)
+        days = max(0, audit.token_ends_at - now) // DAY
         yield _deviation(
             DeviationKind.TOKEN_ENDS,
-            f"in {left // DAY} d" if left else "it has ended",
-            f"at least {TOKEN_DAYS} d left",
+            f"{days} d" if days else "less than 1 d",
+            f"at least {TOKEN_DAYS} d",
             "Make a new token with Queues Read and put it into cloudflare.api_token (or its file)",
         )
     if audit.clock_off_ms is not None and abs(audit.clock_off_ms) >= CLOCK_MS:

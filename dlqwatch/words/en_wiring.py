@@ -30,7 +30,7 @@ SENTENCES = {
     "when they are too old",
     DeviationKind.MAX_RETRIES: "max_retries of {source} is {now}, expected {expected}: messages "
     "become dead letters too soon or too late",
-    DeviationKind.TOKEN_ENDS: "dlqwatch's Cloudflare API token ends soon ({now}): after that it "
+    DeviationKind.TOKEN_ENDS: "dlqwatch's Cloudflare API token has {now} left: after that it "
     "sees nothing",
     DeviationKind.CLOCK_OFF: "the clock of dlqwatch's host is off ({now}): ages and deadlines may "
     "be wrong",
@@ -49,7 +49,7 @@ TITLES = {
     DeviationKind.SOURCE_OLD: "Oldest in the source",
     DeviationKind.PAUSED: "Delivery paused",
     DeviationKind.MAX_RETRIES: "Retries",
-    DeviationKind.TOKEN_ENDS: "API token",
+    DeviationKind.TOKEN_ENDS: "Life of the API token",
     DeviationKind.CLOCK_OFF: "Clock",
 }
 """What deviates, in a word or two."""
