@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dlqwatch.config import Settings, load
+from dlqwatch.config.settings import Settings, load
 from dlqwatch.errors import ConfigError
 
 ACCOUNT = "0123456789abcdef0123456789abcdef"

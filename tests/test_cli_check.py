@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dlqwatch.cli.main import main
-from dlqwatch.config import NOT_BUILT
+from dlqwatch.config.settings import NOT_BUILT
 from dlqwatch.model import DAY, DestinationKind
 from dlqwatch.sim.clocks import HandClock
 from dlqwatch.sim.cloudflare import READ_TOKEN, SimCloudflare

@@ -11,7 +11,7 @@ from threading import Event
 
 import pytest
 
-from dlqwatch.config import load
+from dlqwatch.config.settings import load
 from dlqwatch.daemon.rhythm import Steadily
 from dlqwatch.daemon.run import Daemon, take_lock
 from dlqwatch.decide.outcomes import Answer

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from dlqwatch.config import Settings
+from dlqwatch.config.settings import Settings
 from dlqwatch.model import DAY, HOUR, MINUTE, SECOND, DestinationKind, QueueRules
 from tests.configs import ACCOUNT, BASE, CLOUDFLARE, HOOK, TOKEN, refusal, settings
 

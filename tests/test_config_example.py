@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from dlqwatch.config import SCHEMA, Settings
-from dlqwatch.config_sections import PublishFailures, SlackTarget
-from dlqwatch.config_variables import all_variables
+from dlqwatch.config.sections import PublishFailures, SlackTarget
+from dlqwatch.config.settings import SCHEMA, Settings
+from dlqwatch.config.variables import all_variables
 from dlqwatch.durations import parse_duration
 from tests.configs import ACCOUNT, HOOK, TOKEN, refusal, settings
 

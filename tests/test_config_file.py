@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dlqwatch.config_file import (
+from dlqwatch.config.file import (
     database_path,
     decode,
     find_config,
@@ -187,6 +187,6 @@ def test_the_database_s_path_is_found_without_checking_anything_else() -> None:
 
 def test_reading_the_file_does_not_import_the_settings_library() -> None:
     """`health` runs every half minute and must not pay for pydantic."""
-    code = "import dlqwatch.config_file, sys; print('pydantic' in sys.modules)"
+    code = "import dlqwatch.config.file, sys; print('pydantic' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"

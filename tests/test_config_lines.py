@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlqwatch.config_lines import KeyPath, key_lines
+from dlqwatch.config.lines import KeyPath, key_lines
 
 TEXT = '''\
 # a comment with = and [brackets]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from dlqwatch.config import Settings
-from dlqwatch.config_sections import Cloudflare
+from dlqwatch.config.sections import Cloudflare
+from dlqwatch.config.settings import Settings
 from dlqwatch.errors import ConfigError
 from tests.configs import ACCOUNT, BASE, CLOUDFLARE, HOOK, SLACK, TOKEN, refusal, settings
 

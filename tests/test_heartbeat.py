@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from dlqwatch.config_sections import Heartbeat
+from dlqwatch.config.sections import Heartbeat
 from dlqwatch.daemon.heart import Heart
 from dlqwatch.decide.beating import Beat, Watched, pulse
 from dlqwatch.decide.inputs import RateLimited

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dlqwatch.config_sections import Heartbeat
+from dlqwatch.config.sections import Heartbeat
 from dlqwatch.daemon.heart import Heart
 from dlqwatch.daemon.publishing import Counter
 from dlqwatch.edges.cloudflare import Cloudflare

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dlqwatch.cli.main import add_config
-from dlqwatch.config import find_config, load
+from dlqwatch.config.settings import find_config, load
 from dlqwatch.edges import store_commands
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.errors import ConfigError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from dlqwatch.config import Settings
+from dlqwatch.config.settings import Settings
 from dlqwatch.daemon import disposable
 from dlqwatch.decide.reading import QueueSettings, failed
 from dlqwatch.edges.cloudflare import Cloudflare

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dlqwatch.cli import tables
 from dlqwatch.cli.main import add_config, add_json
-from dlqwatch.config_file import database_path, find_config, read_toml
+from dlqwatch.config.file import database_path, find_config, read_toml
 from dlqwatch.edges.lockfile import lock_path
 from dlqwatch.edges.store_reader import Reader
 from dlqwatch.errors import ConfigError

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from dlqwatch.cli import tables
 from dlqwatch.cli.main import add_config, add_json
-from dlqwatch.config import Settings, find_config, load
+from dlqwatch.config.settings import Settings, find_config, load
 from dlqwatch.decide.healthy import Present
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.errors import EXIT_BAD, EXIT_UNKNOWN, EXIT_USAGE, ConfigError, DlqwatchError

@@ -8,7 +8,7 @@ from dlqwatch.cli import tables
 from dlqwatch.cli.asking import Asked, ask_all, bounded, cloudflare_of
 from dlqwatch.cli.checking import Check, Result, Show
 from dlqwatch.cli.checking_wiring import check_wiring
-from dlqwatch.config import Settings
+from dlqwatch.config.settings import Settings
 from dlqwatch.decide.counting import last_window
 from dlqwatch.decide.deviations import CLOCK_MS, TOKEN_DAYS
 from dlqwatch.decide.healthy import Present

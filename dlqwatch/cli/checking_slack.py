@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ssl import SSLContext
 
 from dlqwatch.cli.checking import Check, Result, Show
-from dlqwatch.config import Settings
+from dlqwatch.config.settings import Settings
 from dlqwatch.daemon import disposable
 from dlqwatch.decide.outcomes import Probe, not_sent
 from dlqwatch.edges.speakers import speaker

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from dlqwatch.cli.main import add_config
-from dlqwatch.config_file import database_path, find_config, read_toml
+from dlqwatch.config.file import database_path, find_config, read_toml
 from dlqwatch.decide.alive import Alive, alive
 from dlqwatch.edges.lockfile import Pulse, boot_id, is_held, read_pulse
 from dlqwatch.errors import ConfigError

@@ -23,7 +23,7 @@ from dlqwatch.cli.incident import (
     told_words,
 )
 from dlqwatch.cli.main import add_config, add_json
-from dlqwatch.config import find_config, load
+from dlqwatch.config.settings import find_config, load
 from dlqwatch.durations import parse_duration
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.store_reader import Reader

@@ -10,7 +10,7 @@ from typing import Any
 from dlqwatch.cli import tables
 from dlqwatch.cli.asking import Asked, ask_all, cloudflare_of
 from dlqwatch.cli.main import add_config, add_json
-from dlqwatch.config import find_config, load
+from dlqwatch.config.settings import find_config, load
 from dlqwatch.decide.judging import depth_condition
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.http import Http

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from dlqwatch.cli.main import add_config
-from dlqwatch.config import find_config, load
+from dlqwatch.config.settings import find_config, load
 
 EXITS = "0 ended when told to, 2 usage or configuration, 3 a fault, 70 hung (to be started again)"
 

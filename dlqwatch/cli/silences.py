@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dlqwatch.cli import quieted, tables
 from dlqwatch.cli.main import add_config, add_json
-from dlqwatch.config import find_config, load
+from dlqwatch.config.settings import find_config, load
 from dlqwatch.edges.clock import SystemClock
 from dlqwatch.edges.store_reader import Reader
 from dlqwatch.rows import Silence

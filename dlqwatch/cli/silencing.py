@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dlqwatch.cli import tables
 from dlqwatch.cli.main import add_config
-from dlqwatch.config import find_config, load
+from dlqwatch.config.settings import find_config, load
 from dlqwatch.durations import parse_duration
 from dlqwatch.edges import store_commands
 from dlqwatch.edges.clock import SystemClock

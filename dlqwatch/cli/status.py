@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlqwatch.cli import health, quieted, tables
 from dlqwatch.cli.main import add_config, add_json
-from dlqwatch.config import Settings, find_config, load
+from dlqwatch.config.settings import Settings, find_config, load
 from dlqwatch.decide import retention
 from dlqwatch.decide.alive import Alive
 from dlqwatch.decide.healthy import Daemon, Present, Trouble, troubles

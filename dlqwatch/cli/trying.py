@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from dlqwatch.cli import tables
 from dlqwatch.cli.main import add_config, add_json
-from dlqwatch.config import Settings, find_config, load
+from dlqwatch.config.settings import Settings, find_config, load
 from dlqwatch.daemon import disposable
 from dlqwatch.decide.outcomes import Answer, answer_lost
 from dlqwatch.edges.clock import SystemClock

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Protocol
 
-from dlqwatch.config_sections import Heartbeat
+from dlqwatch.config.sections import Heartbeat
 from dlqwatch.daemon import disposable
 from dlqwatch.decide.beating import Beat, Pulse, Watched, pulse
 from dlqwatch.decide.world import View

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from dlqwatch import __version__
-from dlqwatch.config import Settings
+from dlqwatch.config.settings import Settings
 from dlqwatch.daemon import disposable
 from dlqwatch.decide.outcomes import Answer
 from dlqwatch.edges.http import shared_ssl_context

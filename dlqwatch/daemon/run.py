@@ -18,7 +18,7 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from dlqwatch import __version__
-from dlqwatch.config import Settings
+from dlqwatch.config.settings import Settings
 from dlqwatch.daemon import logs, opening, watchdog
 from dlqwatch.daemon.auditing import Auditor
 from dlqwatch.daemon.courier import Courier

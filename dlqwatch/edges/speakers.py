@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 
-from dlqwatch.config import Settings
+from dlqwatch.config.settings import Settings
 from dlqwatch.edges.slack import Bot, Webhook
 from dlqwatch.model import Clock, DestinationKind
 

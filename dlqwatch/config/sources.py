@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic_settings import BaseSettings, EnvSettingsSource
 
-from dlqwatch import config_secrets
-from dlqwatch.config_errors import PREFIX, Schema
-from dlqwatch.config_lines import KeyPath
-from dlqwatch.config_variables import all_variables, unknown_variable
+from dlqwatch.config import secrets
+from dlqwatch.config.errors import PREFIX, Schema
+from dlqwatch.config.lines import KeyPath
+from dlqwatch.config.variables import all_variables, unknown_variable
 
 
 class Variables(EnvSettingsSource):
@@ -46,7 +46,7 @@ def from_secrets_dir(
     places: dict[KeyPath, str] = {}
     problems: list[str] = []
     try:
-        found = config_secrets.secrets_in(directory)
+        found = secrets.secrets_in(directory)
     except ValueError as error:
         return {}, {}, [f"{directory}: {error}"]
     for name, file in found.items():
@@ -60,7 +60,7 @@ def from_secrets_dir(
             places[secret_keys[key]] = file
             continue
         try:
-            variables[name] = config_secrets.read_secret(file)
+            variables[name] = secrets.read_secret(file)
         except ValueError as error:
             problems.append(str(error))
     return variables, places, problems

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr, SecretStr
 
-from dlqwatch import config_secrets as secret
-from dlqwatch.config_lines import KeyPath
+from dlqwatch.config import secrets as secret
+from dlqwatch.config.lines import KeyPath
 from dlqwatch.errors import ConfigError
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dlqwatch.config_checks import only_encrypted, web_address
-from dlqwatch.config_file import why_unreadable
+from dlqwatch.config.checks import only_encrypted, web_address
+from dlqwatch.config.file import why_unreadable
 
 SECRETS_DIR = "/run/secrets"
 PREFIX = "dlqwatch_"

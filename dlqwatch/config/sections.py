@@ -16,10 +16,10 @@ from pydantic import (
     model_validator,
 )
 
-from dlqwatch import config_checks as checks
-from dlqwatch.config_errors import refuse
-from dlqwatch.config_file import DEFAULT_DATABASE
-from dlqwatch.config_holder import Holder, Section, Token, TokenFile, Webhook, WebhookFile
+from dlqwatch.config import checks
+from dlqwatch.config.errors import refuse
+from dlqwatch.config.file import DEFAULT_DATABASE
+from dlqwatch.config.holder import Holder, Section, Token, TokenFile, Webhook, WebhookFile
 from dlqwatch.durations import parse_duration
 from dlqwatch.model import DAY, HOUR, MINUTE, SECOND, Destination, DestinationKind, QueueRules
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dlqwatch.config_errors import PREFIX, Schema, nearest, table_at, tables, variable_name
-from dlqwatch.config_file import CONFIG_VARIABLE
-from dlqwatch.config_lines import KeyPath
+from dlqwatch.config.errors import PREFIX, Schema, nearest, table_at, tables, variable_name
+from dlqwatch.config.file import CONFIG_VARIABLE
+from dlqwatch.config.lines import KeyPath
 
 OURS = frozenset({CONFIG_VARIABLE})  # variables that are not settings
 

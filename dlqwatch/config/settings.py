@@ -1,6 +1,6 @@
 """The settings: `config.toml`, environment, secret files. All may read them; nothing changes them.
 
-`find_config` and `load` are the way in. Sections and keys: `config_sections.py`.
+`find_config` and `load` are the way in. Sections and keys: `sections.py`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from dlqwatch.config_errors import Sources, explain, refuse, schema_of, unknown_key
-from dlqwatch.config_file import find_config, parse_toml, read_text
-from dlqwatch.config_lines import KeyPath, key_lines
-from dlqwatch.config_secrets import SECRETS_DIR
-from dlqwatch.config_sections import (
+from dlqwatch.config.errors import Sources, explain, refuse, schema_of, unknown_key
+from dlqwatch.config.file import find_config, parse_toml, read_text
+from dlqwatch.config.lines import KeyPath, key_lines
+from dlqwatch.config.secrets import SECRETS_DIR
+from dlqwatch.config.sections import (
     Alerts,
     Cloudflare,
     Database,
@@ -36,8 +36,8 @@ from dlqwatch.config_sections import (
     Server,
     Slack,
 )
-from dlqwatch.config_sources import Variables, from_secrets_dir, higher_wins
-from dlqwatch.config_variables import check_variables
+from dlqwatch.config.sources import Variables, from_secrets_dir, higher_wins
+from dlqwatch.config.variables import check_variables
 from dlqwatch.durations import show_duration
 from dlqwatch.errors import ConfigError
 from dlqwatch.model import MINUTE, SECOND, Destination, PublishWatch, QueueRules

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
-from dlqwatch.config_lines import KeyPath
+from dlqwatch.config.lines import KeyPath
 
 PREFIX = "DLQWATCH_"
 
