@@ -18,8 +18,6 @@ log = logging.getLogger("dlqwatch.auditing")
 
 T = TypeVar("T")
 
-GRACE_S = 0.25  # beyond a request's own deadline: only a hung name resolution gets there
-
 # After these the rest isn't asked: it would only wait as long, or must not be.
 HOPELESS = frozenset({SampleReason.UNREACHABLE, SampleReason.TIMEOUT, SampleReason.RATE_LIMITED})
 
@@ -125,12 +123,7 @@ class Look:
             raise self.trouble
         if not self._may_ask():
             raise CloudflareError(SampleReason.RATE_LIMITED, "Cloudflare asked to wait meanwhile")
-        try:
-            return disposable.call(function, self._timeout_s + GRACE_S)
-        except disposable.GivenUp:
-            raise CloudflareError(
-                SampleReason.TIMEOUT, f"no answer from Cloudflare within {self._timeout_s:g} s"
-            ) from None
+        return disposable.ask_cloudflare(function, self._timeout_s)
 
 
 class Auditor:

@@ -11,7 +11,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
+from dlqwatch.errors import CloudflareError
+from dlqwatch.model import SampleReason
+
 T = TypeVar("T")
+
+GRACE_S = 0.25  # beyond a request's own deadline: only a hung name resolution gets there
 
 
 class GivenUp(Exception):
@@ -21,6 +26,18 @@ class GivenUp(Exception):
 def call(function: Callable[[], T], seconds: float) -> T:
     """The function's result, or its exception, or GivenUp after `seconds`."""
     return _Call(function).end(seconds)
+
+
+def ask_cloudflare(function: Callable[[], T], timeout_s: float) -> T:
+    """The answer to a request with a deadline of its own. Raises CloudflareError."""
+    try:
+        return call(function, timeout_s + GRACE_S)
+    except GivenUp:
+        raise CloudflareError(
+            SampleReason.TIMEOUT,
+            f"no answer from Cloudflare within {timeout_s:g} s; its name may not resolve",
+            "Check DNS and the way out of this container.",
+        ) from None
 
 
 def side_by_side(functions: Iterable[Callable[[], T]], seconds: float) -> list[T | Exception]:

@@ -19,7 +19,6 @@ log = logging.getLogger("dlqwatch.heart")
 
 LOOK_S = 1.0
 AGAIN_S = 15.0  # what wasn't heard is said again before the receiver calls people
-GRACE_S = 0.25  # beyond the request's own deadline: only a hung name resolution gets there
 
 
 class Receiving(Protocol):
@@ -99,7 +98,7 @@ class Heart:
     def _call(self, url: str) -> str:
         try:
             return disposable.call(
-                lambda: self._receiver.call(url), self._receiver.timeout_s + GRACE_S
+                lambda: self._receiver.call(url), self._receiver.timeout_s + disposable.GRACE_S
             )
         except disposable.GivenUp:
             return f"no answer within {self._receiver.timeout_s:g} s; its name may not resolve"

@@ -26,8 +26,6 @@ T = TypeVar("T")
 
 AUDIT_AGAIN = 10  # a failed audit is tried again after this part of its interval
 
-GRACE_S = 0.25  # beyond a request's own deadline: only a hung name resolution gets there
-
 
 class Queues(Protocol):
     """What a poller needs of Cloudflare. Each method raises CloudflareError."""
@@ -145,14 +143,7 @@ class Poller:
         self._engine.submit(RetentionRead(self._rules.name, settings.retention_ms))
 
     def _bounded(self, function: Callable[[], T]) -> T:
-        try:
-            return disposable.call(function, self._timeout_s + GRACE_S)
-        except disposable.GivenUp:
-            raise CloudflareError(
-                SampleReason.TIMEOUT,
-                f"no answer from Cloudflare within {self._timeout_s:g} s; its name may not resolve",
-                "Check DNS and the way out of this container.",
-            ) from None
+        return disposable.ask_cloudflare(function, self._timeout_s)
 
     def _note(self, sample: Sample) -> None:
         """Trouble is logged when it begins, changes or ends, not at each poll."""

@@ -10,7 +10,6 @@ import logging
 from typing import Protocol
 
 from dlqwatch.daemon import disposable
-from dlqwatch.daemon.polling import GRACE_S
 from dlqwatch.decide.counting import Window
 from dlqwatch.decide.inputs import PublishCounted
 from dlqwatch.decide.publishing import next_window
@@ -59,7 +58,10 @@ class Counter:
         if window is None:
             return PublishCounted()
         try:
-            count = self._count(window)
+            count = disposable.ask_cloudflare(
+                lambda: self._logs.count(self._watch.worker, self._watch.needle, window),
+                self._timeout_s,
+            )
         except CloudflareError as error:
             self._later(error)
             return PublishCounted()
@@ -67,20 +69,6 @@ class Counter:
             self._trouble = None
             log.info("failures of %s to publish are counted again", self._watch.worker)
         return PublishCounted(window, count) if count is not None else PublishCounted()
-
-    def _count(self, window: Window) -> int | None:
-        watch = self._watch
-        try:
-            return disposable.call(
-                lambda: self._logs.count(watch.worker, watch.needle, window),
-                self._timeout_s + GRACE_S,
-            )
-        except disposable.GivenUp:
-            raise CloudflareError(
-                SampleReason.TIMEOUT,
-                f"no answer from Cloudflare within {self._timeout_s:g} s; its name may not resolve",
-                "Check DNS and the way out of this container.",
-            ) from None
 
     def _later(self, error: CloudflareError) -> None:
         """Ask again after an interval, or when told; say so when a trouble begins or changes."""
