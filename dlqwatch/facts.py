@@ -60,7 +60,9 @@ class IncidentFacts:
     runbook_url: str = ""
     silenced_until: int | None = None
     silenced_by: str = ""
-    perhaps_told: bool = False  # before a start that lost what had been told
+    perhaps_told: bool = (
+        False  # before a start that lost that, or in a message whose answer was lost
+    )
     held: int = 0  # incidents that opened and closed unsaid while a silence held
     acked_by: str = ""
     ack_note: str = ""

@@ -137,9 +137,11 @@ class Incident(Row):
     told_severity: Severity | None = None
     told_mark_ms: int | None = None
     told_lost: int = 0
-    # the lowest complete depth (publish failures: the total) since facts were last put in a notice
-    low: int | None = None
-    noted_topics: tuple[str, ...] = ()  # what was put in a notice so far
+    # the lowest complete depth (publish failures: the total) since one was last confirmed …
+    told_low: int | None = None
+    low: int | None = None  # … and since one was last put in a notice
+    told_topics: tuple[str, ...] = ()  # what was confirmed so far …
+    noted_topics: tuple[str, ...] = ()  # … and what was put in a notice
     ledger: Ledger = field(default_factory=Ledger)  # what is believed of falls (depth)
     held: bool = False  # a silence held something back that isn't told yet
     acked_at: int | None = None  # the newest ack that was seen

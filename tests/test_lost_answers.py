@@ -96,6 +96,54 @@ def test_a_webhooks_growth_is_not_repeated_and_its_attempt_counts(hook: LightRig
     assert hook.told() == ["first", "grown"]
 
 
+def test_growth_whose_answer_was_lost_stays_news_and_is_told_an_interval_later(
+    hook: LightRig,
+) -> None:
+    """Told is what a destination confirmed: else two more would wait for the daily reminder."""
+    fire(hook, 3)
+    hook.holds(5)
+    hook.speaker.script.append("stored and lost")
+    hook.run(2 * 3600)
+    assert hook.told() == ["first", "grown"]
+    lost, repeated = hook.posted()[1:]
+    assert "2 more dead letters" in lost
+    assert "now 5 (was 3)" in repeated
+    assert [REPEAT in line for line in (lost, repeated)] == [False, True]
+
+
+def test_growth_whose_answer_was_lost_is_measured_by_what_people_know(hook: LightRig) -> None:
+    fire(hook, 3)
+    hook.holds(5)
+    hook.speaker.script.append("lost")
+    hook.run(1000)
+    hook.holds(4)
+    hook.run(1000)
+    assert hook.told() == ["first", "grown"], "one more than the three that people know of"
+    assert "1 more dead letter" in hook.posted()[-1]
+
+
+def test_an_outage_that_may_swallow_growth_costs_one_attempt_an_interval(hook: LightRig) -> None:
+    fire(hook, 3)
+    hook.holds(5)
+    hook.speaker.weather = "lost"
+    hook.run(6 * 900)
+    assert 5 <= len(hook.attempts()) <= 8
+    hook.speaker.weather = "ok"
+    hook.run(901)
+    assert hook.told() == ["first", "grown"]
+
+
+def test_a_webhook_is_told_of_a_crash_though_an_answer_was_lost(hook: LightRig) -> None:
+    fire(hook)
+    hook.run(60)
+    hook.speaker.script.extend(["lost", "lost"])
+    hook.restart(seen_at=hook.clock.now())
+    hook.run(120)
+    said = hook.posted(itself=True)[-1]
+    assert "after a crash" in said
+    assert REPEAT in said
+
+
 def test_a_webhooks_reminder_is_not_repeated_and_the_next_comes_an_interval_later() -> None:
     with light(WEBHOOK, QueueRules(QUEUE, repeat_ms=HOUR)) as rig:
         fire(rig)

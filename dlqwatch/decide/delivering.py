@@ -9,10 +9,10 @@ from dlqwatch.decide.inputs import Answered, Edited, Looked, Posting, Probed
 from dlqwatch.decide.outcomes import EDITING_FORBIDDEN, Answer
 from dlqwatch.decide.sending import (
     EDIT_PACE_MS,
+    NOT_REPEATED,
     PACE_MS,
     PERSON_MS,
     PROBE_MS,
-    WORTH_REPEATING,
     backoff_ms,
     lost_again_ms,
 )
@@ -82,7 +82,7 @@ def lost(draft: Draft, notice: Notice, delivery: Delivery) -> None:
     if bot and not delivery.blind:
         draft.put(delivery)  # posting_since stays: the channel's history is looked at first
         return
-    if notice.reason not in WORTH_REPEATING:
+    if notice.reason in NOT_REPEATED:
         if other_ways(draft, delivery):
             draft.delete(delivery)  # the other destination still tries
         else:
@@ -205,6 +205,8 @@ def _told(incident: Incident, facts: IncidentKind, destination: str, now: int) -
         told_at=now,
         told_by=tuple(sorted({*incident.told_by, destination})),
         told_severity=facts.severity,
+        told_low=incident.low,
+        told_topics=tuple(sorted({*incident.told_topics, *facts.topics})),
         told_mark_ms=facts.mark_ms if facts.mark_ms is not None else incident.told_mark_ms,
     )
     if isinstance(facts, DepthFacts):

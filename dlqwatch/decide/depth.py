@@ -134,10 +134,17 @@ def _count(draft: Draft, incident: Incident, fall: losses.Fall | None) -> Incide
 def _remember_low(draft: Draft, rules: QueueRules, sample: Sample) -> None:
     """A fall says nothing; what lands after it is more than what is left."""
     incident = open_incident(draft, draft.get(Alert, Rule.DEPTH, rules.name))
-    if incident is None or incident.low is None or sample.kind is not SampleKind.COMPLETE:
+    depth = sample.depth
+    if incident is None or depth is None or sample.kind is not SampleKind.COMPLETE:
         return
-    if sample.depth is not None and sample.depth < incident.low:
-        draft.put(replace(incident, low=sample.depth))
+    low, told_low = incident.low, incident.told_low
+    lower = replace(
+        incident,
+        low=low if low is None else min(low, depth),
+        told_low=told_low if told_low is None else min(told_low, depth),
+    )
+    if lower != incident:
+        draft.put(lower)
 
 
 def _facts(queue: Queue, rules: QueueRules, sample: Sample) -> DepthFacts:

@@ -115,13 +115,16 @@ def _severity_raised(s: Situation) -> bool:
 
 
 def _grown(s: Situation) -> bool:
-    low = s.incident.low
+    # what was put in a notice that nobody confirmed stays news, once that notice is settled
+    noted = s.waiting is not None
+    low = s.incident.low if noted else s.incident.told_low
+    topics = s.incident.noted_topics if noted else s.incident.told_topics
     if isinstance(s.facts, DepthFacts):
         news = low is not None and s.facts.depth > low
     elif isinstance(s.facts, PublishFacts):
         news = low is not None and s.facts.total > low
     else:
-        news = not set(s.facts.topics) <= set(s.incident.noted_topics)
+        news = not set(s.facts.topics) <= set(topics)
     # what is not posted yet takes the news at once: the interval is for people's peace
     return news and (s.waiting is not None or s.group_due)
 

@@ -31,19 +31,8 @@ EDIT_URGENCY = 2
 STARTED_URGENCY = 3
 PROBE_URGENCY = 4
 
-# A possible second copy of these is worth more than the chance that none arrived.
-WORTH_REPEATING = frozenset(
-    {
-        Reason.LOST,
-        Reason.RESOLVED,
-        Reason.FIRST_AND_RESOLVED,
-        Reason.FIRST,
-        Reason.SILENCE_ENDED,
-        Reason.EXPIRY_NEAR,
-        Reason.SEVERITY_RAISED,
-        Reason.RECONNECTED,
-    }
-)
+# Of all others a possible second copy is worth more than the chance that none arrived.
+NOT_REPEATED = frozenset({Reason.GROWN, Reason.REPEAT, Reason.DRILL})
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,8 @@ def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRule
     if reason is None:
         _keep_count(draft, situation, waiting)
         return
-    unsure = not situation.told and _unsure(draft, incident)
+    unsure = _perhaps_heard(incident, reason, facts)
+    unsure = unsure or (not situation.told and _unsure(draft, incident))
     facts = replace(facts, held=_held(draft, incident), perhaps_told=unsure)
     if situation.silenced and not passes_silence(reason, situation):
         _hold_back(draft, incident, reason, facts)
@@ -180,6 +181,14 @@ def _unsure(draft: Draft, incident: Incident) -> bool:
     """Did it open right after a start that doesn't know what had been told before?"""
     start = draft.get(Meta, UNSURE_AT)
     return start is not None and 0 <= incident.opened_at - int(start.value) <= UNSURE_MS
+
+
+def _perhaps_heard(incident: Incident, reason: Reason, facts: IncidentKind) -> bool:
+    """Was this growth put in a notice before, whose answer was lost?"""
+    risen, low = _amount(facts), incident.low
+    if reason is not Reason.GROWN or (risen is not None and low is not None and risen > low):
+        return False
+    return set(facts.topics) <= set(incident.noted_topics)
 
 
 def _held(draft: Draft, incident: Incident) -> int:
