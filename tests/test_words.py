@@ -128,7 +128,7 @@ FIRST_LINES = [
     (
         tell(Reason.LOST, replace(OVER, lost=1, resolution=Resolution.EXPIRED)),
         f"❌ Lost: at least 1 dead letter in {QUEUE} passed its deadline and is gone; "
-        "the queue is empty",
+        "over after 1 h 20 min; the queue is empty",
     ),
     (
         tell(Reason.LOST, replace(FIRING, resolved_at=NOW, resolution=Resolution.DELETED)),

@@ -24,20 +24,20 @@ LINES = [
         Reason.LOST,
         replace(EXPIRED, lost=1, lost_at_most=2),
         f"❌ Lost: between 1 and 2 dead letters in {QUEUE} passed their deadline and are gone; "
-        "the queue is empty",
+        "over after 1 h 20 min; the queue is empty",
     ),
     (
         Reason.RESOLVED,
         replace(EXPIRED, left_unknown=1, removed=2, handled=4),
         f"❌ Lost: at least 3 dead letters in {QUEUE} passed their deadline and are gone; besides, "
         "1 left and why is not known, 2 taken out elsewhere, 4 handled through dlqwatch; "
-        "the queue is empty",
+        "over after 1 h 20 min; the queue is empty",
     ),
     (
         Reason.RESOLVED,
         replace(OVER, lost=0, lost_at_most=7),
         f"❌ Perhaps lost: up to 7 dead letters in {QUEUE} may be gone, past their deadline; "
-        "the queue is empty",
+        "over after 1 h 20 min; the queue is empty",
     ),
     (
         Reason.RESOLVED,

@@ -79,6 +79,7 @@ def lost(telling: Telling, facts: DepthFacts, name: str, left: str, ink: Ink) ->
     ways = departed(facts)
     if ways and is_over(telling):
         line += f"; besides, {', '.join(ways)}"
+    line += f"; over after {lasted(telling, facts)}" if is_over(telling) else ""
     return f"{line}; the queue is empty" if facts.depth <= 0 else f"{line}; {left}"
 
 
