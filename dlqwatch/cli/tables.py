@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 GOOD, BAD, WARN, QUIET = "green", "bold red", "yellow", "dim"
-KEEP_WIDTH = 18  # a column isn't made narrower than this while another can be
+KEEP_WIDTH = 12  # a column isn't made narrower than this while another can be …
+KEEP_WORD = 32  # … nor than its longest word, up to here: a queue's name stays in one piece
 SPARKS = "▁▂▃▄▅▆▇█"
 
 
@@ -86,9 +87,14 @@ def table(
     from rich.text import Text
 
     cells = [[Text(*((c, "") if isinstance(c, str) else c)) for c in row] for row in rows]
-    widths = [max(len(c) for c in column) for column in zip(columns, *cells, strict=True)]
+    columnwise = list(zip(columns, *(map(str, row) for row in cells), strict=True))
+    widths = [max(map(len, column)) for column in columnwise]
+    words = [max(len(w) for c in column for w in c.split() or [""]) for column in columnwise]
     gap = 2 if sum(widths) + 2 * len(widths) - 2 <= out.width else 1
-    kept = [min(KEEP_WIDTH, width) for width in widths]
+    kept = [
+        min(width, max(KEEP_WIDTH, min(word, KEEP_WORD)))
+        for width, word in zip(widths, words, strict=True)
+    ]
     if sum(kept) + gap * (len(kept) - 1) > out.width:
         kept = [1] * len(kept)
     drawn = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style=QUIET)
@@ -97,7 +103,7 @@ def table(
         drawn.add_column(
             name,
             justify="right" if numbers else "left",
-            no_wrap=numbers,
+            no_wrap=numbers or kept[at] == widths[at],
             # what doesn't fit goes on in the next line: a name that is cut can't be searched for
             overflow="fold",
             min_width=kept[at],
