@@ -152,6 +152,7 @@ class WiringFacts(IncidentFacts):
 
     source: str  # the queue whose dead letters should land here; "" if not configured
     deviations: tuple[Deviation, ...]
+    strayed: tuple[Deviation, ...] = ()  # that led dead letters elsewhere earlier in the incident
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from dlqwatch.daemon.polling import Poller
+from dlqwatch.decide.beating import Beat, Watched, pulse
 from dlqwatch.decide.inputs import RateLimited
 from dlqwatch.decide.outcomes import Answer
 from dlqwatch.edges.cloudflare import Cloudflare
-from dlqwatch.errors import CloudflareError
+from dlqwatch.errors import CloudflareError, QueueNotListed
 from dlqwatch.facts import BlindFacts, DepthFacts
 from dlqwatch.model import (
+    DAY,
     HOUR,
     MINUTE,
     SECOND,
@@ -27,7 +29,7 @@ from dlqwatch.model import (
     SampleReason,
     State,
 )
-from dlqwatch.rows import Alert, Meta, Notice
+from dlqwatch.rows import Alert, Meta, Notice, Span
 from dlqwatch.sim.cloudflare import READ_TOKEN
 from dlqwatch.sim.faults import Fault
 from tests.rig import BOT, QUEUE, WEBHOOK, LightRig, Rig, light, simulated
@@ -171,7 +173,7 @@ def test_a_restart_while_blind_says_nothing_twice_and_forgets_nothing() -> None:
     with light(WEBHOOK) as rig:
         rig.holds(3)
         rig.run(60)
-        since = rig.clock.now()
+        seen_at = rig.clock.now()
         rig.queues.says[QUEUE] = OUTAGE
         for _ in range(30):
             rig.run(30)
@@ -188,7 +190,7 @@ def test_a_restart_while_blind_says_nothing_twice_and_forgets_nothing() -> None:
         rig.run(31)
         assert told(rig) == [Reason.FIRST, Reason.RESOLVED]
         assert last(rig).found[0].before == 3
-        assert since < last(rig).unseen[0].since
+        assert last(rig).unseen[0].since == seen_at, "a restart is no sight"
 
 
 def test_over_before_the_first_word_got_out_is_one_message() -> None:
@@ -280,3 +282,112 @@ def test_cloudflares_own_words_are_in_the_alert(tmp_path: Path) -> None:
         assert told(rig) == [Reason.FIRST]
         assert words in last(rig).unseen[0].detail
         assert any(words in json.dumps(m.blocks) for m in rig.slack.messages())
+
+
+# ---- what comes back, and what was seen when
+
+
+def test_a_queue_that_goes_blind_again_within_one_alert_is_news_again() -> None:
+    with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
+        rig.holds(3)
+        rig.run(61)
+        rig.queues.says[OTHER] = OUTAGE
+        rig.run(400)
+        rig.queues.says[QUEUE] = OUTAGE
+        rig.run(1200)
+        assert told(rig) == [Reason.FIRST, Reason.GROWN]
+        rig.holds(3)
+        rig.run(3600)
+        rig.queues.says[QUEUE] = OUTAGE
+        rig.run(1200)
+        assert told(rig) == [Reason.FIRST, Reason.GROWN, Reason.GROWN]
+
+
+def test_last_seen_is_the_last_good_reading_and_not_the_last_change() -> None:
+    rules = QueueRules(QUEUE, poll_ms=5 * MINUTE, blind_after_ms=HOUR)
+    with light(WEBHOOK, rules) as rig:
+        rig.holds(3)
+        rig.run(2.9 * 86_400)
+        seen_at = rig.rows(Span)[-1].last_at
+        rig.queues.says[QUEUE] = OUTAGE
+        rig.run(6 * 3600)
+        mark = rig.told_of(Rule.DEPTH)[-1]
+        assert mark.reason is Reason.EXPIRY_NEAR
+        assert isinstance(mark.facts, DepthFacts)
+        assert (mark.facts.seen, mark.facts.at) == (False, seen_at)
+
+
+def test_not_seen_since_counts_the_time_in_which_dlqwatch_was_down() -> None:
+    with light(WEBHOOK) as rig:
+        rig.holds(3)
+        rig.run(61)
+        seen_at = rig.rows(Span)[-1].last_at
+        rig.clock.move(3 * 3600)
+        rig.restart()
+        rig.queues.says[QUEUE] = OUTAGE
+        rig.run(240)
+        assert told(rig) == [], "this process has not looked for five minutes"
+        rig.run(120)
+        assert last(rig).unseen[0].since == seen_at
+
+
+def test_a_block_that_is_over_is_no_reading() -> None:
+    """The queue that never met it itself must be read before all is seen again."""
+    with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
+        rig.holds(3)
+        rig.run(61)
+        until = rig.clock.now() + 30 * MINUTE
+        rig.queues.says[QUEUE] = CloudflareError(
+            SampleReason.RATE_LIMITED, "HTTP 429", retry_at=until
+        )
+        rig.poll(QUEUE)
+        rig.holds(3)
+        rig.queues.says[OTHER] = OUTAGE
+        rig.run(3600)
+        assert told(rig)[0] is Reason.FIRST
+        assert Reason.RESOLVED not in told(rig)
+
+
+def test_marks_during_a_block_say_last_seen_of_every_queue() -> None:
+    with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
+        rig.holds(3, QUEUE, age_ms=3 * DAY - 6 * MINUTE)
+        rig.run(61)
+        until = rig.clock.now() + 30 * MINUTE
+        rig.queues.says[OTHER] = CloudflareError(
+            SampleReason.RATE_LIMITED, "HTTP 429", retry_at=until
+        )
+        rig.poll(OTHER)
+        rig.run(900)
+        mark = rig.told_of(Rule.DEPTH)[-1]
+        assert mark.reason is Reason.EXPIRY_NEAR
+        assert isinstance(mark.facts, DepthFacts)
+        assert not mark.facts.seen
+
+
+def test_what_was_seen_before_a_queue_was_missing_is_not_forgotten() -> None:
+    with light(WEBHOOK) as rig:
+        rig.holds(3)
+        rig.run(3600)
+        rig.queues.says[QUEUE] = CloudflareError(SampleReason.QUEUE_GONE, "Queue not found")
+        rig.queues.ids[QUEUE] = QueueNotListed(QUEUE, (), 3)
+        rig.run(61)
+        rig.queues.ids[QUEUE] = OUTAGE
+        rig.run(600)
+        assert last(rig).unseen[0].last_depth == 3
+
+
+def test_the_heartbeat_waits_until_people_know_of_the_second_queue_too() -> None:
+    with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
+        rig.run(61)
+        rig.queues.says[OTHER] = OUTAGE
+        rig.run(400)
+        rig.queues.says[QUEUE] = OUTAGE
+        beats = []
+        for minute in range(1, 26):
+            rig.run(60)
+            watched = [Watched(QUEUE, 1.0, 60.0 * minute), Watched(OTHER, 1.0, 1e4)]
+            known = len(told(rig)) > 1
+            beats.append((pulse(rig.world, watched, rig.clock.now()).beat, known))
+        assert all(beat is Beat.ALIVE for beat, known in beats if known)
+        assert (Beat.NOTHING, False) in beats
+        assert beats[-1] == (Beat.ALIVE, True)

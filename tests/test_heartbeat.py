@@ -218,9 +218,9 @@ def blind(*queues: str, told: bool = True, over: bool = False) -> Incident:
         UnseenQueue(name=q, reason=SampleReason.TIMEOUT, detail="", since=NOW) for q in queues
     )
     facts = BlindFacts(at=NOW, opened_at=NOW, severity=Severity.WARNING, unseen=unseen)
-    told_at, over_at = NOW if told else None, NOW if over else None
+    topics = tuple(f"{q} network" for q in queues) if told else ()
     found = Incident(9, Rule.BLIND, "dlqwatch", NOW, Severity.WARNING, facts)
-    return replace(found, first_told_at=told_at, resolved_at=over_at)
+    return replace(found, told_topics=topics, resolved_at=NOW if over else None)
 
 
 def silence(rule: str, *, ends_at: int = NOW + HOUR) -> Silence:

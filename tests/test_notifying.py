@@ -30,6 +30,7 @@ TOLD = replace(
     told_depth=3,
     told_severity=Severity.WARNING,
     low=3,
+    told_low=3,
 )
 LONG_AGO = {"told_at": NOW - HOUR}
 OVER: dict[str, Any] = {"resolved_at": NOW, "resolution": Resolution.UNKNOWN}
@@ -146,7 +147,7 @@ CASES: dict[str, Case] = {
     "as many": Case(None, facts={"depth": 3}, but=LONG_AGO),
     "fewer": Case(None, facts={"depth": 2}, but=LONG_AGO),
     "more than the lowest since": Case(
-        Reason.GROWN, facts={"depth": 3}, but={"low": 2, **LONG_AGO}
+        Reason.GROWN, facts={"depth": 3}, but={"told_low": 2, **LONG_AGO}
     ),
     "more while a word waits": Case(Reason.GROWN, facts={"depth": 4}, waiting={}),
     # repeat

@@ -273,3 +273,28 @@ def test_an_audit_and_a_poll_share_one_alert(tmp_path: Path) -> None:
         }
         rig.run(1_200)
         assert told(rig) == [Reason.FIRST, Reason.GROWN]
+
+
+# ---- what comes back, and what is left behind
+
+
+def test_a_critical_break_that_was_mended_and_comes_back_is_news_again() -> None:
+    """Also under an ack: dead letters die unseen anew."""
+    with light(WEBHOOK, RULES) as rig:
+        both = consumed(dead_letter_queue="", max_retries=3)
+        audit(rig, *[RETRIES] * 2, *[both] * 6, *[RETRIES] * 6)
+        assert told(rig) == [Reason.FIRST, Reason.SEVERITY_RAISED]
+        audit(rig, *[both] * 3)
+        assert told(rig)[2:] == [Reason.GROWN]
+        assert KIND.NO_DEAD_LETTER_QUEUE in kinds(rig)
+
+
+def test_the_end_still_names_where_dead_letters_went_earlier_in_the_incident() -> None:
+    with light(WEBHOOK, RULES) as rig:
+        astray = consumed(dead_letter_queue="nemo12-event-dlq", max_retries=3)
+        other = consumed(dead_letter_queue="nemo12-events-dlqq", max_retries=3)
+        audit(rig, *[astray] * 2, *[other] * 2, *[RETRIES] * 2, FINE)
+        assert told(rig)[-1] is Reason.RESOLVED
+        said = json.dumps(rig.speaker.posts[-1].payload.blocks)
+        assert "lie in `nemo12-event-dlq`" in said or "lie in nemo12-event-dlq:" in said
+        assert "nemo12-events-dlqq" in said

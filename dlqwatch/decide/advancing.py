@@ -69,7 +69,10 @@ def advance(world: World, event: Input, now: int) -> tuple[Change, ...]:
         case PublishCounted():
             publishing.counted(draft, event)
         case QueueFound():
-            queue, _ = _queue(draft, event.queue)
+            queue, rules = _queue(draft, event.queue)
+            if queue.cloudflare_id not in (None, event.cloudflare_id):
+                # made anew under the same name: what lay in it went with it
+                depth.deleted(draft, queue, rules)
             draft.put(replace(queue, cloudflare_id=event.cloudflare_id, nearest=""))
             wiring.found(draft, *_queue(draft, event.queue))
         case QueueMissing():

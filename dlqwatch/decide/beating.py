@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dlqwatch.decide.blinding import SUBJECT, queue_of
 from dlqwatch.decide.healthy import UNTOLD_MS
 from dlqwatch.decide.liveness import health_limit_s
 from dlqwatch.decide.quieting import active_silence
-from dlqwatch.decide.storing import SUBJECT
 from dlqwatch.decide.world import View
-from dlqwatch.facts import BlindFacts
 from dlqwatch.model import MINUTE, NoticeStatus, Reason, Rule
 from dlqwatch.rows import Incident, Notice, Queue
 
@@ -91,9 +90,7 @@ def _known(view: View, queue: str, now: int) -> bool:
     if active_silence(view, Rule.BLIND, SUBJECT, now) is not None:
         return True
     return any(
-        queue in (unseen.name for unseen in incident.facts.unseen)
+        queue in map(queue_of, incident.told_topics)
         for incident in view.all(Incident)
-        if isinstance(incident.facts, BlindFacts)
-        and incident.resolved_at is None
-        and incident.first_told_at is not None
+        if incident.rule is Rule.BLIND and incident.resolved_at is None
     )

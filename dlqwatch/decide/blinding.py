@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from dlqwatch.decide.alerting import Timing
 from dlqwatch.decide.incidents import Judgement, judge, raise_severity, show
 from dlqwatch.decide.quieting import notice_ack, shown
-from dlqwatch.decide.telling import tell
-from dlqwatch.decide.world import RETRY_AT, Draft
+from dlqwatch.decide.telling import forget, tell
+from dlqwatch.decide.world import Draft, asked_to_wait, open_incident
 from dlqwatch.facts import BlindFacts, IncidentKind, SeenQueue, UnseenQueue
 from dlqwatch.model import HOUR, Condition, Rule, SampleKind, SampleReason, Severity
-from dlqwatch.rows import Meta, Queue, Span
+from dlqwatch.rows import Alert, Meta, Queue, Span
 
 SUBJECT = "dlqwatch"
 LONG_MS = 6 * HOUR
@@ -73,9 +73,14 @@ def looked(draft: Draft) -> None:
     if incident is None:
         return
     if incident.resolved_at is None:
+        if condition is Condition.UNKNOWN and unseen:  # others may be seen again
+            facts_now = _update(incident.facts, facts, condition, sights)
+            incident = show(draft, incident, facts_now)
         judged = facts.severity if unseen else incident.severity
         if draft.now - incident.opened_at >= LONG_MS:
             judged = Severity.CRITICAL
+        named = {found.name for found in unseen}
+        incident = forget(draft, incident, lambda topic: queue_of(topic) not in named)
         incident = notice_ack(draft, raise_severity(incident, judged))
         incident = show(draft, incident, shown(draft, incident, incident.facts, draft.now))
     tell(draft, incident, incident.facts, draft.plan.alerts)
@@ -114,7 +119,7 @@ def _unseen(draft: Draft, sights: list[Sight]) -> tuple[UnseenQueue, ...]:
                 name=queue.name,
                 reason=reason,
                 detail=detail or "",
-                since=min(max(seen_at or 0, since), draft.now),
+                since=min(since if seen_at is None else seen_at, draft.now),
                 last_depth=depth,
             )
         )
@@ -124,8 +129,7 @@ def _unseen(draft: Draft, sights: list[Sight]) -> tuple[UnseenQueue, ...]:
 def _block(draft: Draft, sights: list[Sight]) -> str | None:
     """Cloudflare's own words, if it asks to wait now. A block is the account's: it holds for
     queues that never met it themselves."""
-    meta = draft.get(Meta, RETRY_AT)
-    if meta is None or int(meta.value) <= draft.now:
+    if not asked_to_wait(draft, draft.now):
         return None
     spans = (s.span for s in sights if s.span is not None)
     return next((s.detail for s in spans if s.reason is SampleReason.RATE_LIMITED), "")
@@ -136,12 +140,21 @@ def _condition(
 ) -> Condition:
     for found in unseen:
         rules = draft.plan.queues[found.name]
-        long = draft.now - found.since >= rules.blind_after_ms - rules.poll_ms // 2
+        since = max(found.since, _started_at(draft))
+        long = draft.now - since >= rules.blind_after_ms - rules.poll_ms // 2
         if long or found.name in refused:
             return Condition.YES
-    if unseen or any(sight.span is None for sight in sights):
+    if unseen or any(sight.span is None for sight in sights) or _unread(draft, sights):
         return Condition.UNKNOWN
     return Condition.NO
+
+
+def _unread(draft: Draft, sights: list[Sight]) -> bool:
+    """Is one that is told as unseen not read anew yet? A block that is over is no reading."""
+    incident = open_incident(draft, draft.get(Alert, Rule.BLIND, SUBJECT))
+    told = incident.facts.unseen if incident and isinstance(incident.facts, BlindFacts) else ()
+    since = {u.name: u.since for u in told}
+    return any(s.span and s.span.last_at <= since.get(s.queue.name, -1) for s in sights)
 
 
 def _facts(draft: Draft, unseen: tuple[UnseenQueue, ...], refused: set[str]) -> BlindFacts:
@@ -154,6 +167,11 @@ def _facts(draft: Draft, unseen: tuple[UnseenQueue, ...], refused: set[str]) -> 
         needs_person=bool(refused),
         topics=tuple(f"{u.name} {_CURES.get(u.reason, 'cloudflare')}" for u in unseen),
     )
+
+
+def queue_of(topic: str) -> str:
+    """The queue that a topic of this rule is about."""
+    return topic.split(" ")[0]
 
 
 def _update(

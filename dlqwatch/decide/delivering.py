@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dlqwatch.decide.ending import also_ended, end_wherever_told, is_last, other_ways, own_end
 from dlqwatch.decide.inputs import Answered, Edited, Looked, Posting, Probed
+from dlqwatch.decide.notifying import lost_of
 from dlqwatch.decide.outcomes import EDITING_FORBIDDEN, Answer
 from dlqwatch.decide.sending import (
     EDIT_PACE_MS,
@@ -210,7 +211,9 @@ def _told(incident: Incident, facts: IncidentKind, destination: str, now: int) -
         told_mark_ms=facts.mark_ms if facts.mark_ms is not None else incident.told_mark_ms,
     )
     if isinstance(facts, DepthFacts):
-        return replace(known, told_depth=facts.depth, told_lost=max(known.told_lost, facts.lost))
+        return replace(
+            known, told_depth=facts.depth, told_lost=max(known.told_lost, lost_of(facts))
+        )
     return known
 
 

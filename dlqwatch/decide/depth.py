@@ -19,7 +19,7 @@ from dlqwatch.decide.notifying import rearmed_mark
 from dlqwatch.decide.quieting import notice_ack, shown
 from dlqwatch.decide.recording import last_span
 from dlqwatch.decide.telling import tell
-from dlqwatch.decide.world import Draft, open_incident
+from dlqwatch.decide.world import Draft, asked_to_wait, open_incident
 from dlqwatch.facts import DepthFacts, IncidentKind
 from dlqwatch.model import (
     QueueRules,
@@ -75,10 +75,14 @@ def deleted(draft: Draft, queue: Queue, rules: QueueRules) -> None:
     """A fully read list doesn't have the queue: what lay in it is lost with it."""
     alert = draft.get(Alert, Rule.DEPTH, rules.name)
     incident = open_incident(draft, alert)
+    if alert is not None and alert.state is State.PENDING:  # its hold is not the next queue's
+        draft.put(replace(alert, state=State.UNKNOWN, since=draft.now))
     if alert is None or incident is None or not isinstance(incident.facts, DepthFacts):
         return
     facts = incident.facts
-    show(draft, incident, replace(facts, lost=facts.lost + facts.depth))
+    most = None if facts.lost_at_most is None else facts.lost_at_most + facts.depth
+    lost = facts.lost + facts.depth
+    show(draft, incident, replace(facts, lost=lost, lost_at_most=most))
     abandon(draft, alert, Resolution.DELETED, rules)
     draft.put(Alert(Rule.DEPTH, queue.name, State.UNKNOWN, draft.now))
 
@@ -110,8 +114,11 @@ def _ended(draft: Draft, incident: Incident, queue: Queue, rules: QueueRules) ->
 
 
 def _term(queue: Queue, incident: Incident) -> retention.Term | None:
+    """How long what lies there is kept; None where it isn't known to hold since it last did."""
     basis = incident.ledger.basis
-    return retention.term(queue, basis.oldest_at if basis is not None else None)
+    if basis is None or queue.audited_at is None or queue.audited_at < basis.at:
+        return None
+    return retention.term(queue, basis.oldest_at)
 
 
 def _count(draft: Draft, incident: Incident, fall: losses.Fall | None) -> Incident:
@@ -168,12 +175,14 @@ def _update(facts: IncidentKind, rules: QueueRules, sample: Sample) -> IncidentK
     """Take the reading's numbers into the incident."""
     if not isinstance(facts, DepthFacts) or sample.depth is None:
         return facts
+    # a reading that doesn't say how old the oldest is takes no known deadline away
+    stays = sample.oldest_at is None and sample.depth >= facts.depth
     return replace(
         facts,
         at=sample.at,
         depth=sample.depth,
         bytes=sample.bytes,
-        oldest_at=sample.oldest_at,
+        oldest_at=facts.oldest_at if stays else sample.oldest_at,
         peak_depth=max(facts.peak_depth, sample.depth),
         threshold=rules.threshold,
         qg009=rules.keeps_qg009,
@@ -203,12 +212,18 @@ def _due(draft: Draft, incident: Incident, queue: Queue, rules: QueueRules) -> N
         incident = replace(incident, told_mark_ms=rearmed)
         incident = show(draft, incident, shown(draft, incident, facts, draft.now))
     if isinstance(incident.facts, DepthFacts):
-        tell(draft, incident, _as_told(draft, incident, incident.facts, queue), rules)
+        tell(draft, incident, _as_told(draft, incident, incident.facts, rules), rules)
 
 
-def _as_told(draft: Draft, incident: Incident, facts: DepthFacts, queue: Queue) -> DepthFacts:
+def _as_told(draft: Draft, incident: Incident, facts: DepthFacts, rules: QueueRules) -> DepthFacts:
     """With what only a notice says: when it was last seen, and what people know so far."""
+    queue = next(q for q in draft.all(Queue) if q.name == rules.name)
     span = last_span(draft, queue)
+    seen_at = None
+    if span is not None:
+        seen_at = queue.good_at if span.kind is SampleKind.FAILED else span.last_at
     seen = span is not None and span.kind is not SampleKind.FAILED
-    seen_at = span.last_at if span is not None and seen else facts.at
-    return replace(facts, at=max(seen_at, facts.at), told_depth=incident.told_depth, seen=seen)
+    if asked_to_wait(draft, draft.now) and draft.now - (seen_at or 0) > rules.poll_ms:
+        seen = False  # another queue met the block: nobody asks after this one either
+    at = facts.at if seen_at is None else max(facts.at, min(seen_at, draft.now))
+    return replace(facts, at=at, told_depth=incident.told_depth, seen=seen)

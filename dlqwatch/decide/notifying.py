@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dlqwatch.decide.judging import marks, time_left
 from dlqwatch.decide.quieting import acked
-from dlqwatch.facts import DepthFacts, IncidentKind, PublishFacts
+from dlqwatch.facts import DepthFacts, Facts, IncidentKind, PublishFacts
 from dlqwatch.model import HOUR, QueueRules, Reason, Severity
 from dlqwatch.rows import Incident
 
@@ -30,6 +30,7 @@ class Situation:
     now: int
     waiting: IncidentKind | None = None
     unsettled: bool = False
+    posted_lost: int = 0  # the losses that an unsettled notice tells
     silenced: bool = False
     silenced_since: int = 0
 
@@ -56,12 +57,16 @@ class Situation:
         return 0 if told_at is None else self.now - told_at
 
 
+def lost_of(facts: Facts | None) -> int:
+    """How many are lost, or may be."""
+    return max(facts.lost, facts.lost_at_most or 0) if isinstance(facts, DepthFacts) else 0
+
+
 def _lost(s: Situation) -> bool:
-    lost = s.facts.lost if isinstance(s.facts, DepthFacts) else 0
-    noted = s.incident.told_lost
-    if isinstance(s.waiting, DepthFacts):
-        noted = max(noted, s.waiting.lost)
-    if lost <= noted:
+    noted = max(s.incident.told_lost, s.posted_lost)
+    if not s.over:  # what waits is superseded by the last word: that must tell the loss itself
+        noted = max(noted, lost_of(s.waiting))
+    if lost_of(s.facts) <= noted:
         return False
     return noted == 0 or s.over or s.waiting is not None or s.group_due
 
@@ -71,9 +76,8 @@ def _resolved(s: Situation) -> bool:
 
 
 def _hushed(s: Situation) -> bool:
-    lost = isinstance(s.facts, DepthFacts) and s.facts.lost > 0
     throughout = s.silenced and s.incident.opened_at >= s.silenced_since
-    return s.over and throughout and not lost
+    return s.over and throughout and not lost_of(s.facts)
 
 
 def _over(s: Situation) -> bool:

@@ -17,7 +17,8 @@ def record(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> Non
         last.depth is not None or last.reason is SampleReason.QUEUE_NOT_LISTED
     )
     if sample.kind is SampleKind.FAILED and last is not None and sighted:
-        draft.put(replace(queue, good_at=last.last_at, good_depth=last.depth))
+        depth = queue.good_depth if last.depth is None else last.depth
+        draft.put(replace(queue, good_at=last.last_at, good_depth=depth))
     gap = None if last is None else sample.at - last.last_at
     near = gap is not None and 0 <= gap <= 2 * rules.poll_ms
     if last is not None and near and _same(last, sample, rules):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from dlqwatch.decide.notifying import (
     PASS_SILENCE,
     Situation,
     became_critical_unsaid,
+    lost_of,
     mentions,
     passes_silence,
     stronger,
@@ -48,6 +50,7 @@ def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRule
         draft.now,
         waiting=_incident_facts(waiting[-1]) if waiting else None,
         unsettled=bool(unsettled),
+        posted_lost=max((lost_of(n.facts) for n in unsettled), default=0),
         silenced=silenced,
         silenced_since=silenced_since(draft, incident.rule, incident.subject, draft.now),
     )
@@ -82,6 +85,15 @@ def tell(draft: Draft, incident: Incident, facts: IncidentKind, rules: QueueRule
             acked_depth=None if reason in ENDS_ACK else incident.acked_depth,
         )
     )
+
+
+def forget(draft: Draft, incident: Incident, gone: Callable[[str], bool]) -> Incident:
+    """Topics that are over: what comes back is news again."""
+    noted = tuple(t for t in incident.noted_topics if not gone(t))
+    told = tuple(t for t in incident.told_topics if not gone(t))
+    if (noted, told) == (incident.noted_topics, incident.told_topics):
+        return incident
+    return draft.put(replace(incident, noted_topics=noted, told_topics=told))
 
 
 def make_notice(

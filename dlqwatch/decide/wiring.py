@@ -13,13 +13,15 @@ from dlqwatch.decide.alerting import Timing
 from dlqwatch.decide.incidents import Judgement, judge, raise_severity, show
 from dlqwatch.decide.quieting import notice_ack, shown
 from dlqwatch.decide.reading import Audit
-from dlqwatch.decide.telling import tell
+from dlqwatch.decide.telling import forget, tell
 from dlqwatch.decide.world import Draft, open_incident
 from dlqwatch.facts import Deviation, IncidentKind, WiringFacts
 from dlqwatch.model import Condition, DeviationKind, QueueRules, Rule, Severity
 from dlqwatch.rows import Alert, Queue
 
 AT_ONCE = frozenset({DeviationKind.QUEUE_MISSING})
+# Where dead letters went meanwhile is worth knowing after the end.
+STRAYING = frozenset({DeviationKind.OTHER_DEAD_LETTER_QUEUE, DeviationKind.NO_DEAD_LETTER_QUEUE})
 
 
 def audited(draft: Draft, queue: Queue, rules: QueueRules, audit: Audit) -> None:
@@ -105,6 +107,10 @@ def _judge(
         return
     if incident.resolved_at is None:
         judged = facts.severity if found else incident.severity
+        if found:
+            standing = {d.kind for d in found}
+            grave = {str(kind) for kind in deviations.CRITICAL - standing}
+            incident = forget(draft, incident, grave.__contains__)
         incident = notice_ack(draft, raise_severity(incident, judged))
         incident = show(draft, incident, shown(draft, incident, incident.facts, draft.now))
     tell(draft, incident, incident.facts, rules)
@@ -114,4 +120,13 @@ def _update(old: IncidentKind, new: WiringFacts) -> IncidentKind:
     """The last words still name what was wrong."""
     if not isinstance(old, WiringFacts) or not new.deviations:
         return old
-    return replace(old, at=new.at, deviations=new.deviations, topics=new.topics, source=new.source)
+    standing = set(new.deviations)
+    strayed = dict.fromkeys([*old.strayed, *(d for d in old.deviations if d.kind in STRAYING)])
+    return replace(
+        old,
+        at=new.at,
+        deviations=new.deviations,
+        topics=new.topics,
+        source=new.source,
+        strayed=tuple(d for d in strayed if d not in standing),
+    )

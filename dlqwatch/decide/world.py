@@ -23,6 +23,7 @@ from dlqwatch.rows import (
     Hour,
     Incident,
     Key,
+    Meta,
     Notice,
     Prune,
     Row,
@@ -223,6 +224,12 @@ def _order(change: Change) -> tuple[int, int]:
 def wants_edit(card: Card, incident: Incident) -> bool:
     """Does this card show less than is known?"""
     return card.shown_rev < incident.rev and not card.frozen and not card.gone
+
+
+def asked_to_wait(view: View, now: int) -> bool:
+    """Did Cloudflare ask for no call before a time that is still to come?"""
+    meta = view.get(Meta, RETRY_AT)
+    return meta is not None and int(meta.value) > now
 
 
 def open_incident(view: View, alert: Alert | None) -> Incident | None:

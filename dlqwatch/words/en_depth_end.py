@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dlqwatch.facts import DepthFacts, Telling
 from dlqwatch.model import Reason, Resolution
 from dlqwatch.words.en_common import lasted, unwatched
@@ -84,10 +86,18 @@ def lost(telling: Telling, facts: DepthFacts, name: str, left: str, ink: Ink) ->
 
 
 def _deleted(facts: DepthFacts, name: str, ink: Ink) -> str:
-    gone = max(facts.depth, facts.lost)
-    if gone <= 0:
-        return f"the queue {name} was deleted; it was empty when last seen"
-    return f"the queue {name} was deleted with {ink.strong(letters(gone))} in it"
+    deleted = f"the queue {name} was deleted"
+    if facts.depth > 0:
+        deleted += f" with {ink.strong(letters(facts.depth))} in it"
+    else:
+        deleted += "; it was empty when last seen"
+    before = replace(
+        facts,
+        lost=max(0, facts.lost - facts.depth),
+        lost_at_most=None if facts.lost_at_most is None else facts.lost_at_most - facts.depth,
+    )
+    many = lost_many(before)
+    return f"{deleted}; lost before that: {many}" if many else deleted
 
 
 def notes(facts: DepthFacts) -> list[str]:

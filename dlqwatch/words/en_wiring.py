@@ -97,7 +97,7 @@ def notes(telling: Telling, facts: WiringFacts, ink: Ink) -> list[str]:
         return []
     ordered = by_gravity(facts.deviations)
     if is_over(telling):
-        return _aftermath(ordered, ink)
+        return _aftermath(by_gravity((*facts.strayed, *facts.deviations)), ink)
     return [_listed(deviation, ink) for deviation in ordered]
 
 
