@@ -331,6 +331,20 @@ def test_not_seen_since_counts_the_time_in_which_dlqwatch_was_down() -> None:
         assert last(rig).unseen[0].since == seen_at
 
 
+@pytest.mark.parametrize("step", [-3600, -1e8, 1e8])
+def test_a_clock_that_was_set_while_blind_does_not_put_off_the_end(step: float) -> None:
+    with light(WEBHOOK) as rig:
+        rig.holds(3)
+        rig.run(61)
+        rig.queues.says[QUEUE] = OUTAGE
+        rig.run(400)
+        rig.clock.step(step)
+        rig.run(31)
+        rig.holds(3)
+        rig.run(61)
+        assert told(rig)[-1] is Reason.RESOLVED
+
+
 def test_a_block_that_is_over_is_no_reading() -> None:
     """The queue that never met it itself must be read before all is seen again."""
     with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
