@@ -167,6 +167,9 @@ def test_a_queue_that_leaves_the_configuration_blinds_nobody() -> None:
         rig.restart(plan=replace(rig.plan, queues={QUEUE: QueueRules(QUEUE)}))
         rig.run(60)
         assert told(rig) == [Reason.FIRST, Reason.RESOLVED]
+        said = rig.speaker.posts[-1].payload.text
+        assert "no longer looks for what it could not see" in said
+        assert OTHER in said
 
 
 def test_a_restart_while_blind_says_nothing_twice_and_forgets_nothing() -> None:

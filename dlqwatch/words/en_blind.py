@@ -79,10 +79,13 @@ def _causes(facts: BlindFacts) -> list[SampleReason]:
 
 
 def _sight(telling: Telling, facts: BlindFacts, ink: Ink) -> str:
-    again = f"dlqwatch {ink.strong('can see again')}, after {_blind_for(telling, facts)}"
     found = [_found(queue, ink) for queue in _deepest_first(facts)]
-    if found:
-        again += f": {listed(found, 3)}"
+    long = _blind_for(telling, facts)
+    if not found:  # they left the configuration, or the account
+        gone = listed([ink.name(queue.name) for queue in facts.unseen], 3)
+        said = f"dlqwatch no longer looks for what it could not see for {long}: {gone}"
+        return ending(telling, "🟢", "", said, ink)
+    again = f"dlqwatch {ink.strong('can see again')}, after {long}: {listed(found, 3)}"
     return ending(telling, "🟢", "", again, ink)
 
 
