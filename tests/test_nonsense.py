@@ -217,13 +217,15 @@ def test_a_misspelt_queue_stays_unknown_and_its_nearest_names_are_kept(tmp_path:
         assert rig.rows(Queue)[0].nearest == ""
 
 
-def test_a_queue_made_anew_under_its_name_is_found_again(rig: SimRig) -> None:
+def test_a_queue_made_anew_under_its_name_is_found_again_and_what_it_held_is_lost(
+    rig: SimRig,
+) -> None:
     rig.cf.land(QUEUE, 2)
     rig.tick()
     rig.cf.delete_queue(QUEUE)
     rig.cf.create_queue(QUEUE)
     rig.run(120)
-    assert rig.told() == ["first", "resolved"]
+    assert rig.told() == ["first", "lost"]
 
 
 def test_a_block_of_300_s_is_obeyed_to_the_second_also_over_a_restart(rig: SimRig) -> None:
