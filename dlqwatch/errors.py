@@ -108,9 +108,10 @@ class QueueNotListed(CloudflareError):
         from dlqwatch.model import SampleReason
 
         like = ", ".join(f'"{n}"' for n in nearest)
+        count = "1 queue" if listed == 1 else f"{listed} queues"
         super().__init__(
             SampleReason.QUEUE_NOT_LISTED,
-            f'the account has no queue named "{name}" ({listed} queues listed)'
+            f'the account has no queue named "{name}" ({count} listed)'
             + (f"; nearest: {like}" if like else ""),
             "Correct the name in [[queues]], or create the queue: "
             f"npx wrangler queues create {name}",

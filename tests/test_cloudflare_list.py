@@ -108,6 +108,7 @@ def test_a_misspelt_name_is_told_with_the_nearest_after_the_whole_list(
         cloudflare.find_queue("nemo12-event-dlq")
     assert caught.value.nearest[0] == "nemo12-events-dlq"
     assert "47 queues listed" in str(caught.value)
+    assert "(1 queue listed)" in str(QueueNotListed("x", (), 1))
 
 
 def test_an_account_without_queues_has_none(api: respx.MockRouter, cloudflare: Cloudflare) -> None:
