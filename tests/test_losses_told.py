@@ -169,6 +169,24 @@ def test_a_hold_that_runs_does_not_outlive_its_queue() -> None:
         assert rig.told() == [], "its hold begins anew"
 
 
+def test_a_reading_without_an_age_before_a_loss_makes_it_no_less_certain(tmp_path: Path) -> None:
+    rules = QueueRules(QUEUE, expiry_warnings_ms=(), audit_ms=DAY, critical_depth=100)
+    with simulated(tmp_path, WEBHOOK, rules) as rig:
+        rig.cf.queue(QUEUE).retention_s = 3600
+        rig.cf.land(QUEUE)
+        rig.run(3500)
+        rig.cf.land(QUEUE)
+        rig.run(31)
+        rig.cf.set_metrics(QUEUE, oldest_message_timestamp_ms=0, backlog_count=2)
+        rig.run(121)  # the first expires unseen, another takes its place
+        rig.cf.land(QUEUE)
+        rig.cf.clear_metrics(QUEUE)
+        rig.run(121)
+        (incident,) = rig.incidents()
+        assert incident.lost == 1
+        assert incident.resolved_at is None
+
+
 def test_what_left_while_the_retention_could_not_be_read_has_no_certain_meaning() -> None:
     """It may have been cut meanwhile: never "taken out" for what expired."""
     with light(WEBHOOK, QueueRules(QUEUE)) as rig:

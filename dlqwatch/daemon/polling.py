@@ -18,7 +18,7 @@ from dlqwatch.decide.inputs import (
 from dlqwatch.decide.reading import QueueSettings, failed
 from dlqwatch.engine import Engine
 from dlqwatch.errors import CloudflareError, QueueNotListed
-from dlqwatch.model import Clock, QueueRules, Sample, SampleReason
+from dlqwatch.model import Clock, QueueRules, Sample, SampleKind, SampleReason
 
 log = logging.getLogger("dlqwatch.polling")
 
@@ -71,11 +71,11 @@ class Poller:
         self._engine.submit(Reading(name, sample))
 
     def _fell(self, sample: Sample) -> bool:
-        """Did messages leave since the last good reading?"""
-        if sample.depth is None:
-            return False
-        before, self._last = self._last, sample
-        if before is None or before.depth is None:
+        """Did messages leave since the last complete reading?"""
+        before = self._last
+        if sample.kind is SampleKind.COMPLETE:
+            self._last = sample
+        if before is None or before.depth is None or sample.depth is None:
             return False
         later = (sample.oldest_at or 0) > (before.oldest_at or 0) > 0
         return sample.depth < before.depth or later
