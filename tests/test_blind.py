@@ -120,6 +120,19 @@ def test_what_only_a_person_cures_is_told_at_the_second_refusal(error: Cloudflar
         assert rig.told_of(Rule.BLIND)[0].mention
 
 
+def test_two_different_refusals_in_a_row_are_two() -> None:
+    gone = CloudflareError(SampleReason.BAD_ACCOUNT, "HTTP 404, code 7003: No route")
+    with light(WEBHOOK) as rig:
+        rig.holds(0)
+        rig.tick()
+        for error in (REFUSED, gone):
+            assert told(rig) == []
+            rig.queues.says[QUEUE] = error
+            rig.run(30)
+        assert told(rig) == [Reason.FIRST]
+        assert last(rig).needs_person
+
+
 def test_one_refusal_among_others_needs_no_person() -> None:
     """Cloudflare's own authorization flaps in its outages."""
     with light(WEBHOOK) as rig:

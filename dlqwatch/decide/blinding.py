@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from dlqwatch.decide.alerting import Timing
 from dlqwatch.decide.incidents import Judgement, judge, raise_severity, show
 from dlqwatch.decide.quieting import notice_ack, shown
+from dlqwatch.decide.recording import PERSON
 from dlqwatch.decide.telling import forget, tell
 from dlqwatch.decide.world import Draft, asked_to_wait, open_incident
 from dlqwatch.facts import BlindFacts, IncidentKind, SeenQueue, UnseenQueue
@@ -21,9 +22,6 @@ from dlqwatch.rows import Alert, Meta, Queue, Span
 SUBJECT = "dlqwatch"
 LONG_MS = 6 * HOUR
 REFUSALS = 2  # in a row: a flap of Cloudflare's own authorization is mostly shorter
-
-# Only a person cures these. (HTML in their place is an outage, and has another reason.)
-PERSON = frozenset({SampleReason.BAD_TOKEN, SampleReason.BAD_ACCOUNT})
 
 # What is done about it: another kind of cure is news, another word for the same isn't.
 _CURES = {

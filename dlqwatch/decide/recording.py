@@ -8,6 +8,9 @@ from dlqwatch.decide.world import Draft
 from dlqwatch.model import DAY, HOUR, QueueRules, Sample, SampleKind, SampleReason
 from dlqwatch.rows import Hour, Queue, Span
 
+# Only a person cures these. (HTML in their place is an outage, and has another reason.)
+PERSON = frozenset({SampleReason.BAD_TOKEN, SampleReason.BAD_ACCOUNT})
+
 
 def record(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> None:
     """Extend the queue's newest span or begin one, and count the poll in its hour."""
@@ -22,7 +25,8 @@ def record(draft: Draft, queue: Queue, rules: QueueRules, sample: Sample) -> Non
     gap = None if last is None else sample.at - last.last_at
     near = gap is not None and 0 <= gap <= 2 * rules.poll_ms
     if last is not None and near and _same(last, sample, rules):
-        draft.put(replace(last, last_at=sample.at, polls=last.polls + 1, detail=sample.detail))
+        newest = replace(last, reason=sample.reason, detail=sample.detail)
+        draft.put(replace(newest, last_at=sample.at, polls=last.polls + 1))
     else:
         draft.put(
             Span(
@@ -49,15 +53,16 @@ def last_span(draft: Draft, queue: Queue) -> Span | None:
 
 
 def _same(span: Span, sample: Sample, rules: QueueRules) -> bool:
-    """Cloudflare's words differ at each failure (the ray id): they make no new span."""
-    return (span.kind, span.depth, span.bytes, span.oldest_at, span.reason, span.every_ms) == (
+    """Cloudflare's words differ at each failure (the ray id): they make no new span; nor does
+    another refusal that only a person cures."""
+    refused = span.reason in PERSON and sample.reason in PERSON
+    return (span.kind, span.depth, span.bytes, span.oldest_at, span.every_ms) == (
         sample.kind,
         sample.depth,
         sample.bytes,
         sample.oldest_at,
-        sample.reason,
         rules.poll_ms,
-    )
+    ) and (refused or span.reason is sample.reason)
 
 
 def _count(draft: Draft, queue: Queue, sample: Sample, last: Span | None, covered_ms: int) -> None:
