@@ -306,6 +306,16 @@ def test_a_queue_that_goes_blind_again_within_one_alert_is_news_again() -> None:
         assert told(rig) == [Reason.FIRST, Reason.GROWN, Reason.GROWN]
 
 
+@pytest.mark.parametrize("name", ["two words-dlq", "<!channel> @here & *x*"])
+def test_a_queue_with_an_odd_name_is_told_as_blind_once(name: str) -> None:
+    with light(WEBHOOK, QueueRules(name)) as rig:
+        rig.holds(0, name)
+        rig.run(61)
+        rig.queues.says[name] = OUTAGE
+        rig.run(3 * 3600)
+        assert told(rig) == [Reason.FIRST]
+
+
 def test_last_seen_is_the_last_good_reading_and_not_the_last_change() -> None:
     rules = QueueRules(QUEUE, poll_ms=5 * MINUTE, blind_after_ms=HOUR)
     with light(WEBHOOK, rules) as rig:
@@ -348,32 +358,32 @@ def test_a_clock_that_was_set_while_blind_does_not_put_off_the_end(step: float) 
         assert told(rig)[-1] is Reason.RESOLVED
 
 
+def meet_block(rig: LightRig, queue: str) -> None:
+    """At this queue's poll, Cloudflare asks to wait for half an hour."""
+    until = rig.clock.now() + 30 * MINUTE
+    rig.queues.says[queue] = CloudflareError(SampleReason.RATE_LIMITED, "HTTP 429", retry_at=until)
+    rig.poll(queue)
+
+
 def test_a_block_that_is_over_is_no_reading() -> None:
     """The queue that never met it itself must be read before all is seen again."""
     with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
         rig.holds(3)
         rig.run(61)
-        until = rig.clock.now() + 30 * MINUTE
-        rig.queues.says[QUEUE] = CloudflareError(
-            SampleReason.RATE_LIMITED, "HTTP 429", retry_at=until
-        )
-        rig.poll(QUEUE)
+        meet_block(rig, QUEUE)
         rig.holds(3)
         rig.queues.says[OTHER] = OUTAGE
         rig.run(3600)
         assert told(rig)[0] is Reason.FIRST
         assert Reason.RESOLVED not in told(rig)
+        assert told(rig).count(Reason.GROWN) <= 1, "it is told again for the other cause alone"
 
 
 def test_marks_during_a_block_say_last_seen_of_every_queue() -> None:
     with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
         rig.holds(3, QUEUE, age_ms=3 * DAY - 6 * MINUTE)
         rig.run(61)
-        until = rig.clock.now() + 30 * MINUTE
-        rig.queues.says[OTHER] = CloudflareError(
-            SampleReason.RATE_LIMITED, "HTTP 429", retry_at=until
-        )
-        rig.poll(OTHER)
+        meet_block(rig, OTHER)
         rig.run(900)
         mark = rig.told_of(Rule.DEPTH)[-1]
         assert mark.reason is Reason.EXPIRY_NEAR

@@ -250,6 +250,8 @@ BLINDNESS: dict[str, tuple[World, Beat]] = {
     "decided, not delivered": (world(blind(QUEUE, told=False)), Beat.NOTHING),
     "told": (world(blind(QUEUE)), Beat.ALIVE),
     "told of both": (world(blind(OTHER, QUEUE)), Beat.ALIVE),
+    "told, and its name has a space": (world(blind(f"{QUEUE} x", QUEUE)), Beat.ALIVE),
+    "told of another whose name begins alike": (world(blind(f"{QUEUE} x")), Beat.NOTHING),
     "told of another queue alone": (world(blind(OTHER)), Beat.NOTHING),
     "told, and over since": (world(blind(QUEUE, over=True)), Beat.NOTHING),
     "silenced": (world(silence("blind")), Beat.ALIVE),

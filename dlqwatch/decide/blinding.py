@@ -77,8 +77,8 @@ def looked(draft: Draft) -> None:
         judged = facts.severity if unseen else incident.severity
         if draft.now - incident.opened_at >= LONG_MS:
             judged = Severity.CRITICAL
-        named = {found.name for found in unseen}
-        incident = forget(draft, incident, lambda topic: queue_of(topic) not in named)
+        told_of = {queue_of(topic) for topic in incident.facts.topics}
+        incident = forget(draft, incident, lambda topic: queue_of(topic) not in told_of)
         incident = notice_ack(draft, raise_severity(incident, judged))
         incident = show(draft, incident, shown(draft, incident, incident.facts, draft.now))
     tell(draft, incident, incident.facts, draft.plan.alerts)
@@ -168,8 +168,8 @@ def _facts(draft: Draft, unseen: tuple[UnseenQueue, ...], refused: set[str]) -> 
 
 
 def queue_of(topic: str) -> str:
-    """The queue that a topic of this rule is about."""
-    return topic.split(" ")[0]
+    """The queue that a topic of this rule is about: what precedes its cure, which is one word."""
+    return topic.rpartition(" ")[0]
 
 
 def _update(
