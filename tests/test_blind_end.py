@@ -20,6 +20,7 @@ from dlqwatch.model import (
     HOUR,
     MINUTE,
     SECOND,
+    NoticeStatus,
     Outcome,
     QueueRules,
     Reason,
@@ -304,6 +305,35 @@ def test_a_queue_that_goes_blind_again_within_one_alert_is_news_again() -> None:
         rig.queues.says[QUEUE] = OUTAGE
         rig.run(1200)
         assert told(rig) == [Reason.FIRST, Reason.GROWN, Reason.GROWN]
+
+
+def test_a_second_queue_whose_message_was_lost_stays_news() -> None:
+    with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
+        rig.run(61)
+        rig.queues.says[OTHER] = OUTAGE
+        rig.run(400)
+        assert told(rig) == [Reason.FIRST]
+        rig.speaker.script.append("lost")
+        rig.queues.says[QUEUE] = OUTAGE
+        rig.run(1200)
+        assert len(rig.attempts()) == 2
+        rig.run(1200)
+        grown = [n.status for n in rig.told_of(Rule.BLIND) if n.reason is Reason.GROWN]
+        assert grown == [NoticeStatus.DELIVERED]
+
+
+def test_when_one_queue_returns_as_another_goes_only_the_other_is_out_of_sight() -> None:
+    with light(WEBHOOK, QueueRules(QUEUE), QueueRules(OTHER)) as rig:
+        rig.run(61)
+        rig.queues.says[OTHER] = OUTAGE
+        rig.run(400)
+        rig.queues.says[QUEUE] = OUTAGE
+        rig.poll(QUEUE)
+        rig.holds(0, OTHER)
+        rig.poll(OTHER)
+        (incident,) = (i for i in rig.incidents(Rule.BLIND) if i.resolved_at is None)
+        assert isinstance(incident.facts, BlindFacts)
+        assert [u.name for u in incident.facts.unseen] == [QUEUE]
 
 
 @pytest.mark.parametrize("name", ["two words-dlq", "<!channel> @here & *x*"])
